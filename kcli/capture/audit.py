@@ -199,7 +199,7 @@ class Judge:
         return key == API_VERSIONS or (taken is not None and version in taken)
 
     def usages(self, client: AuditedClient) -> tuple[Usage, ...]:
-        """Judge each API the client used, by key, against what the release accepts."""
+        """Return the judgement of each API that the client used, by key."""
         alike = frozenset(client.used.items()), frozenset(client.free), client.negotiates, client.software is None
         found = self._known.get(alike)
         if found is None:

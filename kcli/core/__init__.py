@@ -1,6 +1,7 @@
-"""The compiled core: readers, writers and kernels in Cython. Knows bytes, not Kafka's messages.
+"""The compiled core: readers, writers and kernels in Cython. It reads bytes; the layouts of Kafka's messages are given
+to it.
 
-CoreMissingError, when it is imported: it was not built.
+Its import raises CoreMissingError if it was not built.
 """
 
 from importlib.util import find_spec

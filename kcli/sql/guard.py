@@ -28,7 +28,7 @@ MOST_TEXT = 1 << 26  # most bytes that a function may return for one value
 TOO_MUCH = "a text of more than 64 MiB"
 
 SHOW_TABLES = re.compile(r"SHOW\s+TABLES", re.IGNORECASE)
-OWN_TABLES = r"SELECT name FROM (SHOW TABLES) WHERE name NOT LIKE '\_%' ESCAPE '\'"  # kcli's views for itself have a _
+OWN_TABLES = r"SELECT name FROM (SHOW TABLES) WHERE name NOT LIKE '\_%' ESCAPE '\'"  # _: kcli's own views
 
 # DuckDB does not count the results of these functions as memory.
 BOUNDED = (

@@ -17,7 +17,7 @@ from kcli.input_names import STDIN
 from kcli.whole_file import WholeFile
 
 PACKED = 1 << 14  # bytes decompressed at a time, which are the most that damage loses
-PIECE = 1 << 20  # bytes read at a time; fits the processor's cache, so that a packet's bytes are touched while warm
+PIECE = 1 << 20  # bytes read at a time; they fit into the processor's cache until they are used
 
 
 class CaptureFile:
@@ -168,7 +168,7 @@ class Rejoined(io.RawIOBase):
 
     def readinto(self, room: Any) -> int:
         while not self.head:
-            if (got := self.rest.readinto(room)) is not None:  # None: there is nothing yet
+            if (got := self.rest.readinto(room)) is not None:  # None: no bytes yet
                 return int(got)
         count = min(len(room), len(self.head))
         room[:count] = self.head[:count]

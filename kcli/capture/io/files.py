@@ -127,13 +127,13 @@ def drive(
     entered: Callable[[int], None] = lambda number: None,
     paused: Callable[[int], None] = lambda until: None,
 ) -> Iterator[None]:
-    """Run captures through the engine as one, in order of time; yields after each piece of a file, not each turn.
+    """Run captures through the engine as one, in order of time; yield after each piece of a file, not after each turn.
 
-    moved: called with the number of bytes read. entered: called with a file's number, from 0 on (a file that is named
-    again counts once), before its packets go through. paused: called with the time (ns) of the next file's first packet
-    where no other file is under way.
+    moved: called with the number of bytes read. entered: called with a file's number, from 0 on (a repeated file counts
+    once), before its packets. paused: called with the time (ns) of the next file's first packet if no other file is
+    being read.
 
-    Raises InputError at the end, when all that could be read was, for files that were no captures or damaged.
+    Raises InputError at the end, after all readable bytes, for files that are damaged or no captures.
     """
     failures: list[InputError] = []
     queue: list[tuple[int, int, FileCursor]] = []

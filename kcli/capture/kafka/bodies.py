@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcli.records.text import RecordsText
     from kcli.schemas.model import Api, Field
 
-Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of a request's header, its body, its response's body
+Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of header, request and response
 SPARE = 4  # bytes after a message that are tolerated: librdkafka sends up to three
 
 

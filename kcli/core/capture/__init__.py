@@ -1,1 +1,1 @@
-"""Packets, TCP streams and exchanges of captures."""
+"""Reads packets, TCP streams and exchanges of captures."""

@@ -19,7 +19,9 @@ def sum_of(data):
 
 
 cdef uint64_t words_of(const uint8_t* data, size_t size) noexcept nogil:
-    """Add words of the machine's own byte order, four bytes at a time, and swap the sum at the end (RFC 1071, 2(B))."""
+    """Return the sum of words in the machine's byte order, four bytes at a time, swapped at the end (RFC 1071,
+    2(B)).
+    """
     cdef uint64_t total = 0
     cdef uint32_t word
     cdef uint8_t last[4]

@@ -1,16 +1,16 @@
-# What is kept of a connection in its steady state: requests that wait, and the parts of frames.
+# The state of a steady connection: waiting requests and partial frames.
 
 cdef enum:
     PREFIX = 4
-    HEADER = 10                   # of a request, up to its client id
+    HEADER = 10                   # bytes of a request before its client id's text
     MAX_FRAME = 1 << 30           # bytes
-    MAX_FIRST_FRAME = 1 << 27     # bytes, of a connection's first one
-    MAX_RESERVED = 1 << 18        # bytes of a frame that are reserved at once, whatever its length says
-    TRAILING = 4                  # bytes behind a message that are still believed
+    MAX_FIRST_FRAME = 1 << 27     # bytes of a connection's first frame
+    MAX_RESERVED = 1 << 18        # bytes of a frame that are reserved at once, whatever its length
+    TRAILING = 4                  # most bytes after a message that are tolerated
     REQUEST_SIZE = 64             # bytes of memory counted for a request besides its frame
-    SPARE = 1 << 24               # bytes of a buffer worth keeping for the next frame
-    WAITING = 4096                # requests; beyond them the slower way decides what to give up
-    LONGEST_KNOWN = 64            # bytes of a client id that is remembered
+    SPARE = 1 << 24               # bytes of a buffer worth keeping for later frames
+    WAITING = 4096                # most waiting requests; with more, the slower way decides which to drop
+    LONGEST_KNOWN = 64            # bytes of a client id to remember
 
 
 # A request that waits for its response.
@@ -18,11 +18,11 @@ cdef struct Request:
     Request* next
     uint64_t ts, began            # when its last and its first bytes came
     int64_t pause, in_flight      # see Exchange
-    uint8_t* frame                # behind this struct, or a buffer of its own (capacity > 0)
+    uint8_t* frame                # after this struct, or in a buffer of its own (capacity > 0)
     size_t size, capacity
     int32_t correlation_id
     int16_t key, version
-    bint unnumbered               # it can't be decoded, and a draft has another correlation id in its place
+    bint unnumbered               # it can't be decoded, and a draft has another correlation id for it
 
 
 # The part of a frame that has come.
@@ -31,34 +31,34 @@ cdef struct PartialFrame:
     size_t size, capacity
 
 
-# What each packet touches stands in front.
+# Fields used for each packet are in front.
 cdef struct ConnectionState:
     bint steady
-    bint sealed                   # ... with TLS: what its records protect is read so, not its bytes
-    bint ignored                  # not on a port that was asked for
+    bint sealed                   # ... with TLS: the contents of records are read here, not their bytes
+    bint ignored                  # not on a chosen port
     bint foreign                  # not Kafka
     bint greeted                  # a request has been read
-    bint proved                   # an exchange has been read to its last byte: this is Kafka
-    int client                    # which end, -1: not known
+    bint proved                   # an exchange was read to its last byte, so this is Kafka
+    int client                    # the client's end; -1: unknown
     int waiting                   # requests
     Request* first
     Request* last
-    size_t waiting_bytes          # of memory, of those
-    size_t weight                 # bytes of memory that the connection holds, as counted last
-    uint64_t heard[2]             # when bytes last came from an end
+    size_t waiting_bytes          # bytes of memory of these requests
+    size_t weight                 # bytes of memory that the connection holds, as last counted
+    uint64_t heard[2]             # when bytes last came from each end
     uint64_t began                # when the first bytes came
-    uint64_t answered             # when the latest response was whole, 0: none was
+    uint64_t answered             # when the latest response was complete; 0: none
     char* link                    # "server-client"
     size_t link_size
     PartialFrame half[2]
-    uint64_t begun[2]             # when the first bytes of these came
-    size_t client_id_size         # 0: none is known
-    uint8_t client_id[LONGEST_KNOWN]   # of a request that was answered
+    uint64_t begun[2]             # when their first bytes came
+    size_t client_id_size         # 0: unknown
+    uint8_t client_id[LONGEST_KNOWN]   # of an answered request
     PartialFrame record[2]        # the part of a TLS record that has come
-    uint64_t came[2]              # ... when
-    uint64_t unsealed[2]          # bytes that records protected, from each end
+    uint64_t came[2]              # ... and when
+    uint64_t unsealed[2]          # bytes of data in records from each end
     uint64_t passed[2]            # bytes of a foreign connection
-    PyObject* connection          # a kcli.capture.tls.layer.TlsLayer; NULL: the steady way was enough so far
+    PyObject* connection          # a kcli.capture.tls.layer.TlsLayer; NULL: the steady way has sufficed so far
     ConnectionState* older        # of all connections
     ConnectionState* newer
 
@@ -75,7 +75,7 @@ cdef void append_request(ConnectionState* state, Request* request) noexcept:
 
 
 cdef inline void remember_client(ConnectionState* state, const uint8_t* frame, size_t n) noexcept:
-    """Remember a request's client id; one that is empty or too long is passed over."""
+    """Remember a request's client id, unless it is empty or too long."""
     cdef size_t size = be16(frame + HEADER - 2) if n >= HEADER else 0
     if 0 < size <= LONGEST_KNOWN and HEADER + size <= n and (
         size != state.client_id_size or memcmp(state.client_id, frame + HEADER, size)
@@ -104,7 +104,7 @@ cdef int join(PartialFrame* spare, PartialFrame* half, const uint8_t* data, size
 
 
 cdef int empty(PartialFrame* spare, PartialFrame* half) except -1:
-    """Empty the buffer of a frame that was read: a small one stays, a big one becomes the spare."""
+    """Empty the buffer of a frame that was read; a small buffer stays, a big one becomes the spare."""
     half.size = 0
     if half.capacity > 4096:
         keep_spare(spare, half.data, half.capacity)
@@ -127,7 +127,7 @@ cdef void drop(PartialFrame* spare, Request* request) noexcept:
 
 
 cdef void empty_state(PartialFrame* spare, ConnectionState* state) noexcept:
-    """Free all that a connection holds."""
+    """Free all memory of a connection."""
     cdef Request* request = state.first
     cdef int d
     while request != NULL:
@@ -143,12 +143,16 @@ cdef void empty_state(PartialFrame* spare, ConnectionState* state) noexcept:
 
 
 cdef inline size_t wanted(const uint8_t* data, size_t n) noexcept:
-    """Return the bytes of the frame that begins here, its length prefix included; PREFIX while that is not whole."""
+    """Return the size in bytes of the frame at the start, with its length prefix; PREFIX while the prefix is
+    incomplete.
+    """
     return PREFIX + <size_t>be32(data) if n >= PREFIX else PREFIX
 
 
 cdef bint proves(ExchangeWriter lines, Request* request, const uint8_t* frame, size_t n) except -1:
-    """Return whether a request and its response decode to their last bytes, which bytes of another protocol hardly ever do."""
+    """Return whether a request and its response decode to their last bytes, as bytes of another protocol hardly ever
+    do.
+    """
     cdef PyObject* found = lines.codecs(request.key, request.version)
     cdef ApiCodecs codecs
     if <object>found is None:
@@ -162,7 +166,7 @@ cdef bint proves(ExchangeWriter lines, Request* request, const uint8_t* frame, s
 
 
 cdef bint fills(Node node, const uint8_t* body, Py_ssize_t n) noexcept:
-    """Return whether the message ends where the frame does, or at most TRAILING bytes before."""
+    """Return whether the message ends with the frame, or at most TRAILING bytes before."""
     cdef Py_ssize_t end = node.skip_at(body, n)
     return end >= 0 and n - end <= TRAILING
 
@@ -185,7 +189,9 @@ cdef int set_link(ConnectionState* state, const char* text, size_t size) except 
 
 
 cdef str end_text(Flow* flow, int d):
-    """Return "address:port", an IPv6 address in brackets, and "#2" and so on for further connections of the same ends."""
+    """Return "address:port", with an IPv6 address in brackets, and "#2" and so on for further connections of the same
+    ends.
+    """
     cdef char[KC_END_ROOM] text
     return text[: put_twin(put_end(text, &flow.ends, d), flow) - text].decode()
 

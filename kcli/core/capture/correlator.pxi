@@ -1,20 +1,22 @@
-# Connections in their steady state: frames whole in a packet are read in place, others are joined once.
+# Connections in their steady state. Frames that are whole in a packet are read in place; others are joined once.
 
 
 @cython.final
 cdef class Correlator(StreamHandler):
-    """Bytes of connections in, exchanges out to `output`. What is odd about a connection is for the reader that the handover makes."""
+    """Receives bytes of connections, and passes exchanges to `output`. The handover makes readers for odd
+    connections.
+    """
 
     cdef ExchangeOutput output
     cdef ExchangeWriter lines     # the output's, for its codecs
     cdef object handover
-    cdef object connection_end    # see `report_end`; None: nobody wants to know
+    cdef object connection_end    # called by `report_end`, or None
     cdef frozenset ports
-    cdef ConnectionState* states  # all, the latest first
+    cdef ConnectionState* states  # all connections, the latest first
     cdef PartialFrame spare
     cdef uint64_t ignored, connections
-    cdef uint64_t mid_stream      # connections whose beginning is not in the capture, of those that are over
-    cdef DraftHandler drafting    # None: nobody else wants frames
+    cdef uint64_t mid_stream      # ended connections whose beginning is not in the capture
+    cdef DraftHandler drafting    # None: frames are not redacted
 
     def __cinit__(self, handover, ports, ExchangeOutput output not None, connection_end):
         self.handover, self.output, self.lines = handover, output, output.lines
@@ -46,7 +48,9 @@ cdef class Correlator(StreamHandler):
         return state
 
     cdef int introduce(self, Flow* flow, ConnectionState* state) except -1:
-        """Choose the client's end by the ports asked for; follow the connection the steady way where both SYNs were seen."""
+        """Choose the client's end by the chosen ports; read the connection the steady way if both SYNs were
+        captured.
+        """
         state.client = flow.client
         if self.ports:
             pinned = [d for d in range(2) if flow.ends.port[d] in self.ports]
@@ -100,7 +104,7 @@ cdef class Correlator(StreamHandler):
             (<object>state.connection).close(ts, ENDINGS[why], (state.passed[0], state.passed[1]))
         if self.connection_end is not None:
             report_end(self, flow, state)
-        return self.forget(flow)      # no more bytes come of it
+        return self.forget(flow)      # no more bytes of it are needed
 
     cdef int give_up(self, Flow* flow) except -1:
         cdef ConnectionState* state = <ConnectionState*>flow.state
@@ -161,7 +165,7 @@ cdef class Correlator(StreamHandler):
         return 0
 
     cdef bint may_begin(self, ConnectionState* state, int d, const uint8_t* data, size_t n) except -1:
-        """Return whether a frame may begin here; False also where only the slower way can tell."""
+        """Return whether a frame may begin here; False also if only the slower way can tell."""
         cdef uint32_t size
         cdef int16_t name
         if n < PREFIX:
@@ -184,7 +188,7 @@ cdef class Correlator(StreamHandler):
         return self.frame(flow, state, d, ts, frame, n, owner) if self.drafting is None else self.drafting.frame(flow, state, d, ts, frame, n, owner)
 
     cdef bint frame(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
-        """Read a whole frame; False where it takes the slower way, before anything has changed."""
+        """Read a whole frame. Return False, with nothing changed, if it needs the slower way."""
         if d == state.client:
             return self.request(flow, state, ts, frame, n, owner)
         if state.first == NULL or n < 4 or state.first.correlation_id != <int32_t>be32(frame):
@@ -261,10 +265,10 @@ cdef class Correlator(StreamHandler):
         e.link, e.link_size = state.link, state.link_size
         return self.output.receive(e)
 
-    # What is held
+    # Held memory
 
     cdef int weigh(self, ConnectionState* state) except -1:
-        """Count what a connection holds, as kcli/capture/kafka/connection.py says."""
+        """Count the memory that a connection holds, as kcli/capture/kafka/connection.py does."""
         cdef size_t weight = 0
         if state.steady:
             weight = state.half[0].size + state.half[1].size + state.record[0].size + state.record[1].size + state.waiting_bytes
@@ -278,7 +282,7 @@ cdef class Correlator(StreamHandler):
         return (<ConnectionState*>flow.state).weight if flow.state != NULL else 0
 
     cdef int discard(self, ConnectionState* state) except -1:
-        """Free all that a connection holds, and the state itself."""
+        """Free all memory of a connection, and its state."""
         self.held -= state.weight
         empty_state(&self.spare, state)
         if state.newer != NULL:

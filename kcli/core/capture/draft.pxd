@@ -1,4 +1,4 @@
-# Redacted packets on their way, and where the bytes of a connection stand among them.
+# The redacted packets of a draft, and the places of a connection's bytes among them.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from kcli.core.capture.packets cimport Packet, Segment
@@ -8,7 +8,7 @@ from kcli.core.codec.messages cimport Out
 cdef struct DraftHead:
     uint64_t ns
     uint32_t link, flow, length, captured
-    uint32_t ip, tcp, payload    # where they begin in the packet
+    uint32_t ip, tcp, payload    # offsets in the packet
     uint32_t kind
 
 
@@ -28,13 +28,13 @@ cdef class Draft:
     cdef int put_block(self, Out* out, DraftHead* head, const uint8_t* data) except -1
 
 
-# Bytes of one direction that stand in a row: where the first of them is in the direction, and in the draft.
+# Adjacent bytes of one direction: the first one's offset in the direction, and its place in the draft.
 cdef struct Extent:
     int64_t first, place, size
 
 
 cdef struct Extents:
-    Extent* items                # by their first byte
+    Extent* items                # sorted by first byte
     size_t count, capacity, pruned
     int64_t longest, end, settled
 
@@ -43,5 +43,6 @@ cdef int extents_add(Draft draft, Extents* extents, int64_t first, int64_t size,
 cdef int extents_fill(Draft draft, Extents* extents, int64_t first, const uint8_t* data, int64_t size) except -1
 cdef void extents_free(Extents* extents) noexcept
 
-# Append a packet with its headers redacted and a blank payload; gives the place of its first byte. head: all but the places.
+# Append a packet with redacted headers and a blank payload; return the place of its first byte. head: complete except
+# for the places.
 cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packet, const Segment* segment, DraftHead* head) except -1

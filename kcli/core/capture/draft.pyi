@@ -1,4 +1,4 @@
-"""The redacted packets on their way, in a temporary file (see draft.pyx)."""
+"""The redacted packets of a draft, in a temporary file (see draft.pyx)."""
 
 from collections.abc import Callable, Container
 from typing import Any, BinaryIO

@@ -1,4 +1,4 @@
-"""The redacted packets on their way, in a temporary file, each with its headers redacted."""
+"""The redacted packets of a draft, in a temporary file, each with redacted headers."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_SetFromErrnoWithFilenameObject
@@ -15,7 +15,7 @@ include "packet_blanking.pxi"
 
 cdef enum:
     TAIL = 1 << 20               # bytes at the end that are kept in memory
-    PIECE = 1 << 20              # bytes that are read and written at a time
+    PIECE = 1 << 20              # bytes to read and write at a time
     BLOCK = 32                   # bytes of a packet block of pcapng besides the packet
     ENHANCED = 6
     CAPTURED = 0
@@ -26,9 +26,9 @@ cdef class Draft:
     """Packets in a temporary file. Raises OSError if there is no room for it."""
 
     def __init__(self, folder=None):
-        import tempfile     # every capture loads this module
+        import tempfile     # here, as every capture loads this module
 
-        self.folder = folder or tempfile.gettempdir()  # what an error names
+        self.folder = folder or tempfile.gettempdir()  # the name in errors
         self.file = tempfile.TemporaryFile(dir=folder)
         self.fd = self.file.fileno()
 
@@ -40,7 +40,7 @@ cdef class Draft:
         self.file.close()
 
     def add(self, packet):
-        """Append a packet (kcli.redact.draft.DraftPacket); the place of its first byte."""
+        """Append a packet (kcli.redact.draft.DraftPacket); return the place of its first byte."""
         cdef DraftHead head
         cdef int64_t place
         cdef bytes data = bytes(packet.data)
@@ -51,7 +51,7 @@ cdef class Draft:
         return place
 
     cdef uint8_t* room(self, const DraftHead* head, int64_t* place) except NULL:
-        """Append a packet's head; where its bytes go, which the caller writes."""
+        """Append a packet's head; return the room for its bytes, which the caller writes."""
         cdef uint8_t* to
         if self.tail.size > TAIL:
             self.flush()
@@ -64,7 +64,7 @@ cdef class Draft:
         return to + sizeof(DraftHead)
 
     cpdef int flush(self) except -1:
-        """Write out what is kept in memory."""
+        """Write the part in memory to the file."""
         self.store(self.start, <const uint8_t*>self.tail.data, self.tail.size)
         self.start += self.tail.size
         self.tail.size = 0
@@ -82,7 +82,7 @@ cdef class Draft:
         return 0
 
     cdef int64_t load(self, uint8_t* data, int64_t place, size_t n) except -1:
-        """Read up to n bytes of the file; how many were there."""
+        """Read up to n bytes of the file; return their number."""
         cdef ssize_t done
         cdef int64_t got = 0
         while n:
@@ -96,7 +96,7 @@ cdef class Draft:
         return got
 
     def fill(self, int64_t place, bytes data not None):
-        """Write over bytes that are there."""
+        """Write over existing bytes at a place."""
         self.fill_at(place, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
     cdef int fill_at(self, int64_t place, const uint8_t* data, size_t n) except -1:
@@ -119,10 +119,11 @@ cdef class Draft:
         return 0
 
     def write(self, out, interface, left_out, made_clear):
-        """Write the packets to `out` as blocks of pcapng, each with its checksums: (written, left out of those captured).
+        """Write the packets to `out` as blocks of pcapng with checksums; return (packets written, captured packets left
+        out).
 
-        interface(link): the block that describes one. left_out: numbers of connections; made_clear: of those that were
-        decrypted, of whose own packets only those of the handshake are written.
+        interface(link): returns the block that describes a link type. left_out: numbers of connections; made_clear:
+        numbers of decrypted connections, of whose own packets only those of the handshake are written.
         """
         cdef Out made = Out(NULL, 0, 0)
         cdef uint64_t at = 0, written = 0, omitted = 0
@@ -181,7 +182,7 @@ cdef class Draft:
         return written, omitted
 
     cdef int put_block(self, Out* out, DraftHead* head, const uint8_t* data) except -1:
-        """Write an enhanced packet block (pcapng), little-endian as all that kcli writes."""
+        """Write an enhanced packet block (pcapng), little-endian like all of kcli's output."""
         cdef uint32_t padding = -head.captured & 3
         cdef uint32_t total = BLOCK + head.captured + padding
         cdef uint32_t[7] fields

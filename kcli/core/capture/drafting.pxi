@@ -1,4 +1,4 @@
-# Packets into a draft, their payload blank until frames give what stands for it.
+# Writes packets into a draft; their payload is blank until frames give its redacted form.
 
 from kcli.core.codec.rewriting cimport FrameRewriter
 
@@ -10,10 +10,10 @@ cdef const char* UNNUMBERED = "\x7f\xff\xff\xff"  # see kcli.redact.messages
 
 
 cdef class Places:
-    """A connection in a draft: where its two ends' bytes stand.
+    """A connection in a draft, with the places of its two ends' bytes.
 
-    number: its own; track: a kcli.redact.track.Track, where its bytes went the slower way; login: a
-    kcli.redact.logins.Login, where it logged in.
+    number: its own; track: a kcli.redact.track.Track of bytes that went the slower way; login: a
+    kcli.redact.logins.Login, if there was one.
     """
 
     cdef readonly Draft draft
@@ -22,10 +22,10 @@ cdef class Places:
     cdef public object login
     cdef Flow* flow
     cdef Extents[2] extents
-    cdef int64_t[2] near         # the latest place, which says how often sequence numbers have wrapped
+    cdef int64_t[2] near         # the latest place, which tells how often sequence numbers have wrapped
     cdef int64_t[2] shift        # a byte's place minus its offset in the stream
-    cdef DraftHead[2] latest     # packets of each end
-    cdef int64_t[2] stands       # ... where they stand
+    cdef DraftHead[2] latest     # the latest packet of each end
+    cdef int64_t[2] stands       # ... and its place
 
     def __dealloc__(self):
         extents_free(&self.extents[0])
@@ -44,15 +44,16 @@ cdef class Places:
         return self.near[d] + <int32_t>(seq - <uint32_t>self.near[d])
 
     def write(self, int d, int64_t offset, bytes data not None):
-        """Fill in redacted bytes of end `d`, from `offset` in its stream on."""
+        """Write redacted bytes of end `d`. offset: of the first, in the end's stream."""
         self.fill(d, offset, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
     cdef int fill(self, int d, int64_t offset, const uint8_t* data, size_t n) except -1:
         return extents_fill(self.draft, &self.extents[d], offset + self.shift[d], data, n)
 
     def sample(self, int d):
-        """Return (link type, bytes up to the payload, (place of IP, of TCP)) of the latest packet of end `d`, or of the
-        other."""
+        """Return (link type, bytes up to the payload, (offset of IP, of TCP)) of the latest packet of end `d`, or of
+        the other end.
+        """
         if not self.stands[d]:
             d = 1 - d
         head = &self.latest[d]
@@ -72,7 +73,7 @@ cdef class Places:
 
 
 cdef class CountingSink(Sink):
-    """Exchanges are counted, and not kept."""
+    """A sink that counts exchanges and does not keep them."""
 
     cdef bint take(self, Exchange* e) except -1:
         return True
@@ -80,11 +81,12 @@ cdef class CountingSink(Sink):
 
 @cython.final
 cdef class DraftHandler(StreamHandler):
-    """Between Reassembly and Correlator: writes packets into a draft, and what stands for the frames that the Correlator reads.
+    """A layer between Reassembly and Correlator. It writes packets into a draft, and the redacted frames that the
+    Correlator reads.
 
-    The owner has `rewriter(key, version, is_response)`, that gives a FrameRewriter or None; `redacted(frame, request)`: what
-    stands for a frame, of a response with its request's; `connection_over(places, ns, ignored)`. current: the connection
-    whose bytes are read. number: how many there were.
+    The owner has `rewriter(key, version, is_response)`, which returns a FrameRewriter or None; `redacted(frame,
+    request)`, which returns a redacted frame (for a response, `request` is its request); and `connection_over(places,
+    ns, ignored)`. current: the connection whose bytes are read. number: the connections so far.
     """
 
     cdef Correlator next
@@ -101,7 +103,7 @@ cdef class DraftHandler(StreamHandler):
     cdef Flow* latest_flow
     cdef Places latest_places
     cdef Out frame_room
-    cdef uint64_t offset               # in its stream, of the frame that is read next
+    cdef uint64_t offset               # of the next frame, in its stream
 
     def __cinit__(self, Correlator next not None, owner, Draft draft not None, names, bint keep):
         self.next, self.owner, self.draft, self.names, self.keep = next, owner, draft, names, keep
@@ -136,7 +138,7 @@ cdef class DraftHandler(StreamHandler):
         return found
 
     cdef int belongs(self, Flow* flow, Segment* s) except -1:
-        """Put the packet into the draft before its bytes are read, and note where its payload lies there."""
+        """Add the packet to the draft before its bytes are read, and note the place of its payload there."""
         cdef Places places = self.places(flow)
         cdef DraftHead* head = &places.latest[s.sender]
         cdef int64_t place
@@ -149,7 +151,7 @@ cdef class DraftHandler(StreamHandler):
         return 0
 
     cdef int goes_on(self, Flow* flow, int d) except -1:
-        """Note the place of the next bytes passed on, which follow those before."""
+        """Note the place of the next bytes passed on, which follow the bytes before."""
         cdef Places places = self.places(flow)
         places.near[d] = places.place(d, flow.side[d].next)
         places.shift[d] = places.near[d] - <int64_t>flow.side[d].offset
@@ -167,7 +169,7 @@ cdef class DraftHandler(StreamHandler):
         places.extents[d].settled = read + places.shift[d]
         return 0
 
-    # Towards the correlator: the current connection is the one whose reader may be made
+    # Calls to the correlator: the current connection is the one whose reader may be made
 
     cdef int receive(self, Flow* flow, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
         self.current = self.places(flow)
@@ -218,8 +220,9 @@ cdef class DraftHandler(StreamHandler):
     # Frames
 
     cdef int begin(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, size_t n) except -1:
-        """Note the offset from which the correlator is about to read frames: the last `n` bytes and those of a partial
-        frame."""
+        """Note the offset from which the correlator is about to read frames: `n` bytes and those of a partial frame
+        before the end.
+        """
         cdef uint64_t end = state.unsealed[d] if state.sealed else flow.side[d].offset
         if state.sealed:
             self.current.track.came(d, ts, end, n)
@@ -265,7 +268,7 @@ cdef class DraftHandler(StreamHandler):
         return True
 
     cdef bint redact(self, int16_t key, int16_t version, bint is_response, const uint8_t* frame, size_t n) except -1:
-        """Redact a frame in the room for it, which has a copy. False: only the slower way can."""
+        """Redact a frame in the room for it, which has a copy. Return False if only the slower way can."""
         cdef uint64_t number = <uint64_t><uint16_t>key << 17 | <uint64_t><uint16_t>version << 1 | is_response
         cdef FrameRewriter rewriter
         found = self.rewriters.get(number, self)

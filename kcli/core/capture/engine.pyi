@@ -1,4 +1,4 @@
-"""From packets to exchanges at C speed (see engine.pyx)."""
+"""Reads exchanges from packets (see engine.pyx)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ from kcli.core.codec.sink import Sink
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 class CaptureEngine:
-    """Packets in; exchanges and events out."""
+    """Reads exchanges and events from packets."""
 
     streams: Streams
     segments: int
@@ -78,7 +78,7 @@ class CaptureEngine:
     def count_tcp(self, facts: TcpFacts) -> None: ...
 
 class DraftHandler:
-    """Writes packets into a draft, and what stands for the frames."""
+    """Writes packets into a draft, with redacted frames."""
 
     number: int
     current: Places

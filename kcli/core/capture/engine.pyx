@@ -1,7 +1,8 @@
-"""From packets to exchanges at C speed.
+"""Reads exchanges from packets.
 
-kcli/capture/kafka/connection.py has the rules of a connection, and handles whatever is odd about one. Here is its steady state:
-frames that follow each other, each answer for the first request that waits; as JSON text no Python object is made for them.
+kcli/capture/kafka/connection.py has the rules of a connection, and reads any odd one. This is the steady state, in
+which frames follow each other, and each response is for the oldest waiting request; exchanges as JSON text need no
+Python object.
 """
 
 cimport cython
@@ -45,15 +46,17 @@ include "tls_records.pxi"
 include "drafting.pxi"
 
 cdef enum:
-    MOST_UNREAD = 64          # kinds of packets without a segment that are counted by themselves
+    MOST_UNREAD = 64          # most kinds of packets without a segment that have a count of their own
 
 
 @cython.final
 cdef class CaptureEngine:
-    """Packets in; exchanges and events out, as lines of JSON or to the handover's `exchanged` and its connections' `emit`.
+    """Reads exchanges and events from packets, as lines of JSON or through the handover's `exchanged` and its
+    connections' `emit`.
 
-    A line of layers, each of which knows the next: CaptureEngine (packets) -> Streams -> Reassembly -> Correlator -> ExchangeOutput.
-    handover: a kcli.capture.handover.Handover, or what has its `bodies`, `connect` and `exchanged`.
+    Its layers pass data on in this order: CaptureEngine (packets) -> Streams -> Reassembly -> Correlator ->
+    ExchangeOutput. handover: a kcli.capture.handover.Handover, or an object with its `bodies`, `connect` and
+    `exchanged`.
     """
 
     cdef readonly Streams streams
@@ -61,14 +64,14 @@ cdef class CaptureEngine:
     cdef SegmentDealer dealer
     cdef Correlator correlator
     cdef ExchangeOutput output
-    cdef readonly DraftHandler drafting        # None: packets are only read
-    cdef readonly TcpFacts facts               # None: connections are not counted
+    cdef readonly DraftHandler drafting        # None: packets are not redacted
+    cdef readonly TcpFacts facts               # None: no facts about TCP are counted
     cdef readonly Fragments joiner
     cdef readonly uint64_t packets, wire_bytes, others, cuts, unknown_links
-    cdef readonly uint64_t fragments  # of IP, but for those that made a datagram whole
-    cdef readonly dict unread         # how many packets without a segment there were, by what they are (packets.h)
+    cdef readonly uint64_t fragments  # IP fragments, except those that completed a datagram
+    cdef readonly dict unread         # the number of packets without a segment, by kind (packets.h)
     cdef readonly object first_ns, next_ns
-    cdef readonly uint64_t earliest, latest    # times of packets since they were set; 0: none
+    cdef readonly uint64_t earliest, latest    # times of packets since `since`; 0: none
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
     cdef uint64_t sampled      # of 2^32 connections; 0: all
@@ -76,8 +79,8 @@ cdef class CaptureEngine:
     def __cinit__(self, handover, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28, Sink sink=None, connection_end=None):
         """Set up the engine of one capture.
 
-        chosen: a kcli.capture.filters.Filter for the lines that are made here. memory: bytes that connections may hold.
-        sink: takes exchanges before the handover does. connection_end: called as `report_end` does; None: not called.
+        chosen: a kcli.capture.filters.Filter for the lines made here. memory: bytes that connections may hold. sink:
+        receives exchanges before the handover. connection_end: called by `report_end`, or None.
         """
         self.output = ExchangeOutput(handover, text, chosen, sink)
         self.correlator = Correlator(handover, ports, self.output, connection_end)
@@ -87,46 +90,52 @@ cdef class CaptureEngine:
         self.unread, self.joiner = {}, Fragments()
 
     def draft(self, owner, Draft draft not None, names, bint keep):
-        """Write packets into a draft as well; to be called before the first one. names: kcli.redact.pseudonyms.Pseudonyms for
-        their addresses; keep: these stay. See DraftHandler for what the owner has."""
+        """Write packets into a draft as well. Call it before the first packet. names: kcli.redact.pseudonyms.Pseudonyms
+        for addresses; keep: leave addresses unchanged. owner: see DraftHandler.
+        """
         self.drafting = DraftHandler(self.correlator, owner, draft, names, keep)
         self.output.sink = CountingSink()
         self.streams = Streams(self.drafting, self.streams.memory)
 
     def count_tcp(self, TcpFacts facts not None):
-        """Count facts about TCP connections, too; to be called before the first packet."""
+        """Count facts about TCP connections, too. Call it before the first packet."""
         self.facts = facts
 
     def choose(self, uint64_t ends, bint alone):
-        """Read one connection's packets alone (`kcli.core.capture.packet_shuffle.hash_of`), or all but those: as if no others were there."""
+        """Read only one connection's packets, or all except those, as if there were no others. ends:
+        `kcli.core.capture.packet_shuffle.hash_of` the connection.
+        """
         self.choosy, self.chosen_hash, self.chosen_alone = True, ends, alone
 
     def choose_sample(self, double fraction):
-        """Read about this fraction of the connections alone, always the same ones: a greater fraction has those of a
-        lesser one. The packets of others count, and their bytes are `ignored`."""
+        """Read only about this fraction of the connections, always the same ones; a greater fraction includes those of
+        a lesser one. Packets of other connections count, and their bytes are `ignored`.
+        """
         self.sampled = sample_of(fraction)
 
     def share(self, int count, SegmentDealer dealer=None):
-        """Share the capture among `count` processes, each of which may hold its part of the memory. dealer: of the
-        process that reads the files; the others `receive_dealt`. To be called before the first packet; `order` has the lines then."""
+        """Share the capture among `count` processes, each of which may hold its part of the memory. dealer: in the
+        process that reads the files; the others `receive_dealt`. Call it before the first packet; `order` then has the
+        lines.
+        """
         self.order, self.dealer = LineOrder(self.output.lines), dealer
         self.streams.order = self.order
         self.streams.memory //= count
         self.streams.most_done //= count
 
     def add_counts(self, uint64_t connections, uint64_t ignored, uint64_t duplicate, uint64_t stray):
-        """Add what another process has counted of its share."""
+        """Add the counts of another process for its share."""
         self.correlator.connections += connections
         self.correlator.ignored += ignored
         self.streams.reassembly.duplicate += duplicate
         self.streams.reassembly.stray += stray
 
     def write(self, bytes line not None):
-        """Put a line, made elsewhere, behind those that are here."""
+        """Append a line that was made elsewhere to the lines here."""
         self.output.write(line)
 
     def drain_text(self, write):
-        """Give the text so far to `write`, as a memoryview that is valid during the call only."""
+        """Pass the text so far to `write`, as a memoryview that is valid only during the call."""
         self.output.drain(write)
 
     def since(self, uint64_t earliest, uint64_t latest):
@@ -134,7 +143,9 @@ cdef class CaptureEngine:
         self.earliest, self.latest = earliest, latest
 
     def run(self, PacketReader reader not None, const uint8_t[::1] data not None, limit):
-        """Read packets up to one later than `limit` (nanoseconds). (bytes read, what stopped it: "end", "limit", "damage")."""
+        """Read packets until one is later than `limit` (ns). Return (bytes read, reason to stop: "end", "limit",
+        "damage").
+        """
         cdef Packet packet
         cdef size_t at = 0, used = 0, n = data.shape[0]
         cdef const uint8_t* p = &data[0] if n else NULL
@@ -157,7 +168,7 @@ cdef class CaptureEngine:
         return at, "end"
 
     def push(self, const uint8_t[::1] data not None, uint64_t ns, int link, uint32_t length):
-        """Take one packet read elsewhere: `ns` its time, `link` a LINKTYPE_ number, `length` that on the wire."""
+        """Read one packet from elsewhere. ns: its time; link: a LINKTYPE_ number; length: bytes on the wire."""
         cdef Packet packet
         packet.ts, packet.link, packet.length, packet.interface = ns, link, length, 0
         packet.captured = data.shape[0]
@@ -165,7 +176,7 @@ cdef class CaptureEngine:
         self.packet(&packet)
 
     def receive_dealt(self, const uint8_t[::1] data not None):
-        """Take TCP segments as a SegmentDealer has written them. Raises ValueError if the data holds something else."""
+        """Read TCP segments that a SegmentDealer wrote. Raises ValueError if the data has anything else."""
         cdef Segment s
         cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
         cdef const uint8_t* end = p + data.shape[0]
@@ -189,14 +200,15 @@ cdef class CaptureEngine:
         self.streams.close_all()
 
     def dump(self):
-        """Return the connections under way, as `restore` takes them. The engine can go on, slower.
+        """Return the open connections for `restore`. The engine can go on, but slower.
 
-        For each, in order: (ends, client, last, reset, waits, sides, state, handshake); see streams_state.pxi and `Correlator.dump`.
+        Each one is, in order: (ends, client, last, reset, waits, sides, state, handshake); see streams_state.pxi and
+        `Correlator.dump`.
         """
         return dump_flows(self.streams)
 
     def restore(self, list dumped not None, uint64_t clock):
-        """Restore the connections that another engine dumped. clock: nanoseconds, of that engine."""
+        """Restore the connections that another engine dumped. clock: that engine's, in ns."""
         restore_flows(self.streams, dumped, clock)
 
     cdef int packet(self, Packet* packet) except -1:
@@ -223,7 +235,7 @@ cdef class CaptureEngine:
                 return self.deal(&s)
             if self.facts is None:
                 return self.streams.receive(&s)
-            whole = s              # the streams take off what they know
+            whole = s              # the streams remove bytes that they have already
             self.streams.receive(&s)
             return self.facts.see(&whole, self.streams.twin_of(&whole))
         self.others += kind == KC_NOT_TCP
@@ -249,31 +261,31 @@ cdef class CaptureEngine:
         self.correlator.ignored += s.captured
         return self.streams.pass_over(s.ts)
 
-    # What the layers have counted
+    # Counts of the layers
 
     @property
     def unjoined(self):
-        """Those `fragments` whose datagram is not whole; while packets come: not yet."""
+        """The `fragments` whose datagram is incomplete; before the end, it may still be completed."""
         return self.fragments - self.joiner.joined
 
     @property
     def last_ns(self):
-        """The latest time of a packet; 0: there is none."""
+        """The latest time of a packet; 0: none."""
         return self.streams.clock or self.latest
 
     @property
     def segments(self):
-        """TCP segments."""
+        """The number of TCP segments."""
         return self.streams.segments
 
     @property
     def payload(self):
-        """Bytes of payload in them."""
+        """Bytes of payload in TCP segments."""
         return self.streams.payload
 
     @property
     def duplicate(self):
-        """Bytes of payload that came again."""
+        """Bytes of payload that were captured again."""
         return self.streams.reassembly.duplicate
 
     @property
@@ -288,18 +300,19 @@ cdef class CaptureEngine:
 
     @property
     def in_step(self):
-        """Tell whether one connection is under way and nothing of it is missing: frames, answers and packets follow
-        each other."""
+        """True if one connection is open and nothing of it is missing: its frames, responses and packets follow each
+        other.
+        """
         return self.streams.in_step()
 
     @property
     def connections(self):
-        """Connections on the ports that were asked for."""
+        """The number of connections on the chosen ports."""
         return self.correlator.connections
 
     @property
     def mid_stream(self):
-        """Ended connections that began before the capture."""
+        """The number of ended connections that began before the capture."""
         return self.correlator.mid_stream
 
     @property
@@ -309,22 +322,22 @@ cdef class CaptureEngine:
 
     @property
     def exchanges(self):
-        """Those that the owner did not get."""
+        """The number of exchanges that the handover did not get."""
         return self.output.exchanges
 
     @property
     def answered(self):
-        """Those of them with a response."""
+        """The number of those exchanges with a response."""
         return self.output.answered
 
     @property
     def message_bytes(self):
-        """Bytes of their frames."""
+        """Bytes of the frames of those exchanges."""
         return self.output.message_bytes
 
     @property
     def kept(self):
-        """Lines of exchanges that were wanted."""
+        """The number of lines of exchanges that passed the filter."""
         return self.output.kept
 
     @property
@@ -333,5 +346,5 @@ cdef class CaptureEngine:
         return {} if self.output.chosen is None else self.output.chosen.nameless
 
     def counts(self):
-        """Return the exchanges that the owner did not get, by API key."""
+        """Return the number of exchanges that the handover did not get, by API key."""
         return self.output.counts()

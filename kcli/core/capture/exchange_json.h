@@ -7,7 +7,7 @@
 
 #include "json_text.h"
 
-/* "2026-11-21T00:52:34.167123Z", 27 characters; the date of the day before is kept. */
+/* "2026-11-21T00:52:34.167123Z", 27 characters; the date of the latest day is kept. */
 typedef struct { uint64_t day; char text[11]; } kc_date;
 
 static void kc_set_date(kc_date *date, uint64_t day) {
@@ -42,7 +42,7 @@ static inline char *kc_put_instant(char *p, kc_date *date, uint64_t ns) {
     return p + 27;
 }
 
-/* Milliseconds as Python writes them: "2.0", "14.812". */
+/* Milliseconds in Python's format: "2.0", "14.812". */
 static inline char *kc_put_millis(char *p, uint64_t us) {
     uint32_t rest = (uint32_t)(us % 1000);
     p = kc_u64(p, us / 1000);

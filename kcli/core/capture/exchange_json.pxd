@@ -1,4 +1,4 @@
-# An exchange's line of JSON, straight from its frames.
+# An exchange's line of JSON, directly from its frames.
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -28,7 +28,7 @@ cdef enum:
 cdef class ApiCodecs:
     cdef Node request_header, request, response_header, response, oldest
     cdef Selection acks   # of a Produce request
-    cdef bint complete    # the core can read all of these
+    cdef bint complete    # the core can read all of these messages
     cdef bytes name       # `,"requestApiKeyName":"FETCH"},"request":`
 
     cdef int64_t acks_of(self, const uint8_t* frame, size_t n) except? -1
@@ -37,10 +37,10 @@ cdef class ApiCodecs:
 
 @cython.final
 cdef class ErrorCodes:
-    """The error codes of one answer, each once."""
+    """The distinct error codes of one response."""
 
     cdef Out codes                            # int64
-    cdef uint64_t* stamps                     # by code: the answer that had it last
+    cdef uint64_t* stamps                     # by code: the last response that had it
     cdef uint64_t clock
 
     cdef size_t count(self) noexcept
@@ -54,7 +54,7 @@ cdef class ExchangeWriter:
     cdef JsonContext context
     cdef object bodies, hook
     cdef Names names
-    cdef PyObject* by_api[KEYS][VERSIONS]      # what `codecs` gives
+    cdef PyObject* by_api[KEYS][VERSIONS]      # results of `codecs`
     cdef readonly list kept
     cdef ErrorCodes errors                    # of the last line
     cdef dict error_names                     # code -> name as JSON
@@ -68,8 +68,7 @@ cdef class ExchangeWriter:
 
 
 cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int version) noexcept:
-    """Return the bytes of the client id, which begins at the frame's tenth byte; -1: null, -2: not ASCII, for the
-    slower way."""
+    """Return the bytes of the client id at its fixed offset; -1: null; -2: not ASCII, which needs the slower way."""
     cdef int64_t size, i
     cdef const uint8_t* text = client_id(request, n, &size)
     if not has_client_id(key, version):
@@ -81,8 +80,9 @@ cdef inline int client_id_size(const uint8_t* request, size_t n, int key, int ve
 
 
 cdef inline PyObject* steady_codecs(ExchangeWriter lines, Exchange* e, int* client) except NULL:
-    """Return `lines.codecs` of an exchange; None also where its times or client id need the slower way. client:
-    `client_id_size`."""
+    """Return `lines.codecs` of an exchange; None also if its times or client id need the slower way. client: set to
+    `client_id_size`.
+    """
     cdef PyObject* found = lines.codecs(e.key, e.version)
     if <object>found is None or (e.response != NULL and e.answered < e.ts):
         return <PyObject*>None

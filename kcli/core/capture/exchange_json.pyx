@@ -1,4 +1,4 @@
-"""An exchange's line of JSON, straight from its frames."""
+"""An exchange's line of JSON, directly from its frames."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
@@ -14,7 +14,7 @@ from kcli.core.columns.json_columns cimport next_error
 __all__ = ["ApiCodecs", "ErrorCodes", "ExchangeWriter", "codes_in"]
 
 
-# What is needed to read one API's exchanges of one version.
+# The codecs of one API's exchanges in one version.
 cdef class ApiCodecs:
     def __init__(self, bodies, int key, int version):
         nodes = bodies.exchange_nodes(key, version)
@@ -25,15 +25,16 @@ cdef class ApiCodecs:
         self.name = f',"requestApiKeyName":"{bodies.name(key)}"}},"request":'.encode()
 
     cdef int64_t acks_of(self, const uint8_t* frame, size_t n) except? -1:
-        """Return the acks of a Produce request: 0 asks for no response; -2 where they can't be read."""
+        """Return the acks of a Produce request: 0 asks for no response; -2 if they can't be read."""
         cdef Py_ssize_t start = -1 if self.acks is None else self.request_header.skip_at(frame, n)
         if start < 0 or self.acks.select_at(frame, frame + start, frame + n) < 0:
             return -2
         return (<int64_t*>self.acks.levels[0].rows.data)[0]
 
     cdef Node answer(self, const uint8_t* body, size_t n):
-        """Choose the node of a response's body: a broker that lacks the version of ApiVersions answers in the oldest
-        (error 35)."""
+        """Choose the node of a response's body: a broker that lacks the version of ApiVersions responds in the oldest
+        (error 35).
+        """
         if self.oldest is not None and n >= 2 and be16(body) == 35 and self.oldest.skip_at(body, n) == <Py_ssize_t>n:
             return self.oldest
         return self.response
@@ -41,7 +42,7 @@ cdef class ApiCodecs:
 
 cdef class ErrorCodes:
     def __cinit__(self):
-        self.stamps = <uint64_t*>calloc(1 << 16, sizeof(uint64_t))     # few of its pages are ever touched
+        self.stamps = <uint64_t*>calloc(1 << 16, sizeof(uint64_t))     # only few of its pages are ever used
         if self.stamps == NULL:
             raise MemoryError
 
@@ -56,7 +57,7 @@ cdef class ErrorCodes:
         return (<int64_t*>self.codes.data)[place]
 
     cdef int take(self, const char* text, const char* end) except -1:
-        """Find those in an answer's text."""
+        """Find the error codes in a response's text."""
         cdef int64_t code
         cdef uint64_t* stamp
         self.codes.size = 0
@@ -85,7 +86,7 @@ def codes_in(const uint8_t[::1] text):
 
 
 cdef class ExchangeWriter:
-    """Exchanges as text, in `out`."""
+    """Writes exchanges as text to `out`."""
 
     def __cinit__(self):
         self.date.day = <uint64_t>-1
@@ -105,7 +106,7 @@ cdef class ExchangeWriter:
         out_free(&self.out)
 
     cdef PyObject* codecs(self, int key, int version) except NULL:
-        """Return the ApiCodecs of a version; None where the tables have no such message, or the core can't read it."""
+        """Return the ApiCodecs of a version; None if the tables lack it, or the core can't read it."""
         if not (0 <= key < KEYS and 0 <= version < VERSIONS):
             return <PyObject*>None
         if self.by_api[key][version] == NULL:
@@ -117,7 +118,9 @@ cdef class ExchangeWriter:
         return self.by_api[key][version]
 
     cdef bint put(self, ApiCodecs codecs, Exchange* e) except -1:
-        """Write one line; write nothing and return False where only the slower way can read the exchange, or say why not."""
+        """Write one line. Write nothing and return False if only the slower way can read the exchange, or tell why it
+        can't be read.
+        """
         cdef Out* out = &self.out
         cdef size_t before = out.size
         if e.answered and e.answered < e.ts:
@@ -172,7 +175,7 @@ cdef class ExchangeWriter:
         return True
 
     cdef int put_errors(self) except -1:
-        """Write the names of the response's errors and end the line."""
+        """Write the names of the response's errors, and end the line."""
         cdef Out* out = &self.out
         cdef size_t place
         cdef bytes name

@@ -1,12 +1,13 @@
-# Where exchanges go: into a sink, into lines of JSON, or to the handover as values.
+# The output of exchanges: to a sink, as lines of JSON, or to the handover as values.
 
 
 @cython.final
 cdef class ExchangeOutput:
-    """Takes exchanges of steady connections. text: as lines. chosen: a kcli.capture.filters.Filter for these, None: all.
+    """Receives exchanges of steady connections. text: write lines. chosen: a kcli.capture.filters.Filter for lines,
+    None: all.
 
-    The handover has `bodies` and `exchanged(link, key, version, ts, request, answered, response)`.
-    kept: lines that the filter wanted; exchanges, answered, message_bytes: of those that the handover does not get.
+    The handover has `bodies` and `exchanged(link, key, version, ts, request, answered, response)`. kept: lines that
+    passed the filter; exchanges, answered, message_bytes: counts of exchanges that the handover does not get.
     """
 
     cdef object handover
@@ -24,7 +25,7 @@ cdef class ExchangeOutput:
             self.chosen = LineFilter(chosen)
 
     cdef int receive(self, Exchange* e) except -1:
-        # Any key may come back with the requests of a connection that was handed over.
+        # A connection that was handed over may return with requests of any key.
         if 0 <= e.key < KEYS and (self.sink is not None or self.text) and self.put(e):
             self.exchanges += 1
             self.answered += e.response != NULL
@@ -35,7 +36,7 @@ cdef class ExchangeOutput:
         return 0
 
     cdef bint put(self, Exchange* e) except -1:
-        """Give an exchange to the sink, or write its line; False where only the slower way can."""
+        """Pass an exchange to the sink, or write its line; return False if only the slower way can."""
         cdef PyObject* codecs
         cdef Out* out = &self.lines.out
         cdef size_t before = out.size
@@ -49,19 +50,19 @@ cdef class ExchangeOutput:
         if self.chosen is not None and not self.chosen.keeps(
             e, out.data + before, out.size - before, self.lines.errors
         ):
-            out.size = before       # read all the same: it may have named topics
+            out.size = before       # it was read, as it may name topics
         else:
             self.kept += 1
         return True
 
     cdef int write(self, bytes line) except -1:
-        """Put a line, made elsewhere, behind those that are here."""
+        """Append a line that was made elsewhere to the lines here."""
         if out_put(&self.lines.out, PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line)):
             raise MemoryError
         return 0
 
     cdef int drain(self, write) except -1:
-        """Give the text so far to `write`."""
+        """Pass the text so far to `write`."""
         cdef Out* out = &self.lines.out
         if out.size:
             write(PyMemoryView_FromMemory(out.data, out.size, PyBUF_READ))

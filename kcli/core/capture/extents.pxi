@@ -1,8 +1,8 @@
-# Where the bytes of one direction of a connection stand in a draft: see kcli.redact.draft.Extents, whose methods these are.
+# The places of one direction's bytes in a draft: the methods of kcli.redact.draft.Extents.
 
 cdef enum:
-    KEPT = 64                    # packets that were filled in, but may come again
-    LOOKED_AT = 256              # packets that a repeated one may have its bytes from
+    KEPT = 64                    # packets that are filled in, but may be repeated
+    LOOKED_AT = 256              # packets that may have the bytes of a repeated one
 
 
 cdef int extents_add(Draft draft, Extents* extents, int64_t first, int64_t size, int64_t place) except -1:
@@ -41,12 +41,12 @@ cdef inline bint is_behind(const Extent* each, int64_t first, int64_t size, int6
 
 
 cdef (size_t, size_t) near(const Extents* extents, int64_t first, int64_t size) noexcept:
-    """Find the range of entries, first and end, that may hold some of these bytes."""
+    """Return the range of entries (first, end) that may hold some of these bytes."""
     return below(extents, first - extents.longest), below(extents, first + size)
 
 
 cdef size_t below(const Extents* extents, int64_t first) noexcept:
-    """Count the entries that begin before a byte."""
+    """Return the number of entries that begin before a byte."""
     cdef size_t low = 0, high = extents.count, middle
     while low < high:
         middle = (low + high) // 2
@@ -58,7 +58,7 @@ cdef size_t below(const Extents* extents, int64_t first) noexcept:
 
 
 cdef void prune(Extents* extents) noexcept:
-    """Forget what was decided upon long ago."""
+    """Forget old entries that are filled in."""
     cdef size_t i, done = 0, left = 0
     cdef Extent* each
     for i in range(extents.count):
@@ -77,7 +77,7 @@ cdef void prune(Extents* extents) noexcept:
 
 
 cdef int extents_fill(Draft draft, Extents* extents, int64_t first, const uint8_t* data, int64_t size) except -1:
-    """Write redacted bytes, from `first` on, wherever they stand."""
+    """Write redacted bytes wherever they are. first: the first one's offset."""
     cdef size_t at, end
     cdef int64_t low, high
     cdef Extent* each
@@ -92,7 +92,7 @@ cdef int extents_fill(Draft draft, Extents* extents, int64_t first, const uint8_
 
 
 cdef int copy_bytes(Draft draft, Extent* source, int64_t first, int64_t size, int64_t place) except -1:
-    """Write what another entry has of `size` bytes from `first` on, which stand at a place."""
+    """Write the `size` bytes from `first` on that another entry has to a place."""
     cdef int64_t low = max(source.first, first), high = min(source.first + source.size, first + size)
     cdef bytes data
     if low < high:

@@ -1,8 +1,8 @@
-# The table of connections, by their two ends, and those that are closed.
+# The table of connections by their two ends, and the list of closed ones.
 
 cdef enum:
-    MOST_ALIKE = 64              # connections with the same two ends that are told apart
-    FIT = 1 << 24                # bytes between numbers of one connection
+    MOST_ALIKE = 64              # most connections with the same two ends to distinguish
+    FIT = 1 << 24                # most bytes between sequence numbers of one connection
 
 cdef int64_t NO_FIT = <int64_t>1 << 40
 
@@ -22,7 +22,7 @@ cdef inline bint comes_by(Flow* flow, Segment* s) noexcept:
 
 
 cdef void note_path(Flow* flow, Segment* s) noexcept:
-    """Put the segment's path first, and forget the oldest one where there are too many."""
+    """Put the segment's path first, and forget the oldest path if there are too many."""
     cdef uint32_t* paths = flow.paths[s.sender]
     cdef uint32_t before = s.path, here
     cdef int i
@@ -34,7 +34,9 @@ cdef void note_path(Flow* flow, Segment* s) noexcept:
 
 
 cdef int64_t distance_of(Flow* flow, Segment* s) noexcept:
-    """Return the bytes between a segment's sequence numbers and the connection's; NO_FIT: too many, or nothing to compare."""
+    """Return the bytes between the sequence numbers of a segment and a connection; NO_FIT: too many, or nothing to
+    compare.
+    """
     cdef Side* side = &flow.side[s.sender]
     cdef Side* other = &flow.side[1 - s.sender]
     cdef int64_t found = NO_FIT, distance
@@ -52,7 +54,9 @@ cdef int64_t distance_of(Flow* flow, Segment* s) noexcept:
 
 
 cdef bint is_behind_end(Flow* flow, Segment* s) noexcept:
-    """Return whether both numbers of a segment are behind what a connection sent; after a reset, bytes may come late."""
+    """Return whether both numbers of a segment are beyond the bytes that a connection sent; after a reset, bytes may be
+    late.
+    """
     cdef Side* side = &flow.side[s.sender]
     cdef Side* other = &flow.side[1 - s.sender]
     cdef int32_t most = NEAR if flow.reset else 0
@@ -79,7 +83,7 @@ cdef class Flows:
         free(self.slots)
 
     cdef Flow* find(self, Segment* s) except NULL:
-        """Find the connection of a segment; add one where there is none."""
+        """Return the connection of a segment; add one if there is none."""
         cdef Flow* flow = self.recent
         cdef uint64_t hash
         if flow == NULL or memcmp(&flow.ends, &s.ends, sizeof(Ends)) != 0:
@@ -95,9 +99,11 @@ cdef class Flows:
         return flow
 
     cdef Flow* of_path(self, Flow* found, Segment* s) except NULL:
-        """Choose among the connections of two ends by the way that a segment took: one whose packets come that way, or else
-        the one whose numbers fit best, as a connection may be captured in several places, and its directions may go
-        different ways; or else one of which nothing speaks against it. Where there is none, it is another connection."""
+        """Return the connection of a segment among those with the same two ends, by the segment's path. It is one whose
+        packets took this path, or else the one whose numbers fit best, as a connection may be captured in several
+        places, and its directions may take different paths; or else one that does not contradict. Add another
+        connection if there is none.
+        """
         cdef Flow* flow = self.slots[found.hash & (self.slot_count - 1)]
         cdef Flow* best = NULL
         cdef Flow* free = NULL
@@ -165,7 +171,7 @@ cdef class Flows:
         return 0
 
     cdef int unlink(self, Flow* flow) except -1:
-        """Take a connection out of the table: another one of the same ends takes its place."""
+        """Remove a connection from the table, as another one of the same ends replaces it."""
         cdef Flow** place = &self.slots[flow.hash & (self.slot_count - 1)]
         while place[0] != NULL:
             if place[0] == flow:
@@ -192,7 +198,7 @@ cdef class Flows:
         free(flow)
         return 0
 
-    # Closed ones, kept a while to know late duplicates
+    # Closed connections, which are kept for a while to recognize late duplicates
 
     cdef void remember(self, Flow* flow) noexcept:
         flow.done_newer = NULL
@@ -205,7 +211,7 @@ cdef class Flows:
         self.held -= FLOW_SIZE
 
     cdef void unremember(self, Flow* flow) noexcept:
-        """Take the oldest ended connection off the list."""
+        """Remove the oldest closed connection from the list."""
         self.done_first = flow.done_newer
         if self.done_first == NULL:
             self.done_latest = NULL

@@ -1,11 +1,11 @@
-# Fragments of IP on their way to whole datagrams.
+# IP fragments of incomplete datagrams.
 cimport cython
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from kcli.core.capture.packets cimport Ends, Packet, Segment
 
 
-# Bytes of a datagram's payload that have come, up to `end`.
+# Received bytes of a datagram's payload, up to `end`.
 cdef struct Run:
     uint32_t start, end
 
@@ -26,18 +26,18 @@ cdef struct Datagram:
     uint64_t born              # time of its first fragment
     uint32_t counted           # fragments that the capture counts as such
     uint32_t whole             # bytes of its payload; 0: the last fragment has not come
-    uint32_t here              # bytes from its start on that were captured, once it is whole
-    Run* runs                  # in order, none touches another
+    uint32_t here              # bytes from its start that were captured, once it is complete
+    Run* runs                  # in order; none touches another
     uint32_t run_count, run_room
     uint8_t* data              # its payload
     uint32_t room
-    uint8_t* head              # what stands before the payload in the packet of the first fragment
-    uint32_t head_size, ip     # ip: where its IP header begins
+    uint8_t* head              # the bytes before the payload in the packet of the first fragment
+    uint32_t head_size, ip     # ip: the offset of its IP header
     int link
     uint32_t interface
 
 
-# Datagrams by age. bytes: of memory that they hold.
+# Datagrams by age. bytes: memory that they hold.
 cdef struct Queue:
     Datagram* first
     Datagram* latest
@@ -48,8 +48,8 @@ cdef struct Queue:
 @cython.final
 cdef class Fragments:
     cdef Datagram** slots
-    cdef Queue waiting, settled    # settled: whole, or of no interest
-    cdef uint8_t* frame            # the packet that the last whole datagram has become
+    cdef Queue waiting, settled    # settled: complete, or not of interest
+    cdef uint8_t* frame            # the packet made of the last complete datagram
     cdef uint32_t frame_room
     cdef bint trusted              # checksums have been right
     cdef readonly uint64_t joined, refused, crowded

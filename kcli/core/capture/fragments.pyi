@@ -1,7 +1,7 @@
 """Joins IP fragments (see fragments.pyx)."""
 
 class Fragments:
-    """Datagrams whose fragments come."""
+    """Datagrams whose fragments are being received."""
 
     joined: int
     refused: int

@@ -1,15 +1,23 @@
-"""IP fragments joined to whole datagrams, as the host that receives them does (RFC 791, RFC 8200; Linux, inet_fragment.c).
+"""Joins IP fragments to datagrams, as the receiving host does (RFC 791, RFC 8200; Linux, inet_fragment.c).
 
-- Fragments belong together by addresses, protocol and identification, and by the path that they took (VLANs, tunnels, interfaces):
-  what two interfaces captured is joined twice.
-- They may come in any order. One that lies within what has come is a repetition, and the first bytes stay. One that overlaps it otherwise
-  ends its datagram, as do one that contradicts its length and one beyond the largest datagram: no host would take those (RFC 5722).
-- A datagram is whole for the capture's clock when its last missing fragment comes, and has that packet's time. What is not whole after
-  half a minute, in IPv6 a minute, will not be.
-- Identifications come again after 65,536 datagrams: where the checksums of a capture have been right, a wrong one says that older
-  fragments were of another datagram. A fragment of one that was whole before is a repetition only with the same bytes.
-- Memory is bounded by bytes and datagrams; the oldest ones give way. Of UDP that is no tunnel nothing is kept.
-- A whole datagram is a packet again, with the first fragment's headers. Of IP headers around it the length says nothing any more: it is 0.
+- Fragments belong together by addresses, protocol and identification, and by the path that they took (VLANs, tunnels,
+interfaces), so a datagram captured on two interfaces is joined twice.
+
+- They may come in any order. One that lies within received bytes is a repetition, and the first bytes stay. One that
+overlaps them otherwise ends its datagram, as do one that contradicts its length and one beyond the largest datagram; no
+host would accept those (RFC 5722).
+
+- A datagram is complete for the capture's clock when its last missing fragment comes, and has that packet's time. One
+that is incomplete after half a minute, in IPv6 a minute, stays so.
+
+- Identifications repeat after 65,536 datagrams. If the checksums of a capture have been right, a wrong one means that
+older fragments belong to another datagram. A fragment of a datagram that was complete is a repetition only with the
+same bytes.
+
+- Memory is bounded by bytes and datagrams; the oldest ones are dropped. Fragments of UDP without a tunnel are not kept.
+
+- A complete datagram becomes a packet with the first fragment's headers. The length in IP headers around it is set to
+0, as it no longer holds.
 """
 
 cimport cython
@@ -23,10 +31,10 @@ cdef enum:
     SLOTS = 1 << 12
     MOST_WAITING = 1 << 12         # datagrams
     MOST_BYTES = 1 << 24
-    MOST_SETTLED = 1 << 8          # datagrams that repetitions are known of
+    MOST_SETTLED = 1 << 8          # datagrams whose repetitions are recognized
     MOST_SETTLED_BYTES = 1 << 22
     LARGEST = 65535                # bytes of a datagram, in IPv6 of its payload
-    MOST_HEAD = 1 << 12            # bytes before a fragment's payload: more than any tunnels need
+    MOST_HEAD = 1 << 12            # bytes before a fragment's payload; no tunnels need more
     LEAST_ROOM = 1 << 11
     TCP = 6
     UDP = 17
@@ -36,10 +44,11 @@ cdef uint64_t LIFE = 30000000000   # ns; in IPv6 twice as long
 
 @cython.final
 cdef class Fragments:
-    """Datagrams whose fragments come.
+    """Datagrams whose fragments are being received.
 
-    joined: fragments of whole datagrams, but for those that made them whole. refused: fragments that contradict each other, or
-    their checksum. crowded: those that gave way to newer ones. All count what `join` has called a fragment (KC_FRAGMENT).
+    joined: fragments of complete datagrams, except those that completed them. refused: fragments that contradict each
+    other, or their checksum. crowded: fragments dropped for newer ones. All count fragments that `join` has reported
+    (KC_FRAGMENT).
     """
 
     def __dealloc__(self):
@@ -51,14 +60,16 @@ cdef class Fragments:
         free(self.frame)
 
     cdef int join(self, Packet* packet, Segment* s) except -1:
-        """Take a fragment. Of one that makes a datagram whole, `packet` and `s` become the datagram; what it is then (packets.h)."""
+        """Add a fragment; return the kind of packet (packets.h). If it completes a datagram, `packet` and `s` become
+        the datagram.
+        """
         cdef int kind = KC_FRAGMENT
-        while kind == KC_FRAGMENT and self.add(packet, s):     # a datagram in a tunnel may hold a fragment, too
+        while kind == KC_FRAGMENT and self.add(packet, s):     # a datagram in a tunnel may hold a fragment itself
             kind = dissect(packet, s)
         return KC_NOT_TCP if kind == KC_FRAGMENT and s.unread else kind
 
     cdef bint add(self, Packet* packet, Segment* s) except -1:
-        """Take a fragment; whether it made its datagram whole."""
+        """Add a fragment; return whether it completed its datagram."""
         cdef uint64_t hash = (hash_ends(&s.ends) ^ s.path) + s.seq * <uint64_t>0x9E3779B97F4A7C15
         cdef Datagram* d = self.find(packet.ts, hash, s)
         if d != NULL and d.queue == &self.settled:
@@ -78,7 +89,7 @@ cdef class Fragments:
             self.move(d, &self.settled)
             return False
         if d.head != NULL:
-            s.unread = 0                   # its first fragment was of a tunnel
+            s.unread = 0                   # its first fragment was in a tunnel
         if not fits(d, packet, s) or not self.put(d, packet, s):
             self.refused += d.counted + (not s.unread)
             self.drop(d)
@@ -87,7 +98,7 @@ cdef class Fragments:
             if self.is_sound(d):
                 self.build(d, packet)
                 return True
-            self.refused += d.counted      # they are of one before
+            self.refused += d.counted      # they are of an older datagram
             self.drop(d)
             d = self.begin(packet.ts, hash, s)
             self.put(d, packet, s)
@@ -96,7 +107,7 @@ cdef class Fragments:
         return False
 
     cdef Datagram* find(self, uint64_t ts, uint64_t hash, const Segment* s) noexcept:
-        """Find the datagram of a fragment; NULL: it is the first one."""
+        """Return the datagram of a fragment; NULL for the first fragment."""
         cdef Datagram* d = NULL if self.slots == NULL else self.slots[hash & (SLOTS - 1)]
         while d != NULL and not (
             d.hash == hash and d.id == s.seq and d.path == s.path and d.protocol == s.window and d.sender == s.sender
@@ -125,7 +136,7 @@ cdef class Fragments:
         return d
 
     cdef bint put(self, Datagram* d, const Packet* packet, const Segment* s) except -1:
-        """Put a fragment's bytes where they belong; False: they overlap others."""
+        """Add a fragment's bytes to its datagram; return False if they overlap others."""
         cdef uint32_t start = s.ack, end = s.ack + s.length, at = d.run_count
         cdef bint after, before
         cdef Run* runs
@@ -162,7 +173,7 @@ cdef class Fragments:
         return True
 
     cdef int copy(self, Datagram* d, const Packet* packet, const Segment* s) except -1:
-        """Keep a fragment's bytes, and of the first one what stands before them."""
+        """Copy a fragment's bytes, and those before them in the packet of the first fragment."""
         cdef uint32_t room = d.room if d.room else LEAST_ROOM
         cdef uint8_t* data
         while room < s.ack + s.length:
@@ -187,7 +198,7 @@ cdef class Fragments:
         return 0
 
     cdef bint is_sound(self, Datagram* d) noexcept:
-        """Return whether a whole datagram has no wrong checksum."""
+        """Return whether a complete datagram has no wrong checksum."""
         if d.here < d.whole or not has_checksum(d):
             return True
         if checksum(d) == 0:
@@ -196,7 +207,7 @@ cdef class Fragments:
         return not self.trusted
 
     cdef int build(self, Datagram* d, Packet* packet) except -1:
-        """Make a packet of a whole datagram."""
+        """Make a packet of a complete datagram."""
         cdef uint32_t size = d.head_size + d.whole
         cdef uint8_t* frame
         d.here = min(d.here, d.whole)
@@ -225,7 +236,7 @@ cdef class Fragments:
     # Memory
 
     cdef void move(self, Datagram* d, Queue* queue) noexcept:
-        """Put a datagram behind those of a queue; NULL: take it off its own."""
+        """Move a datagram to the end of a queue; NULL: remove it from its queue."""
         cdef uint64_t held = weight(d)
         if d.queue != NULL:
             if d.older != NULL:
@@ -264,7 +275,7 @@ cdef class Fragments:
         free(d)
 
     cdef void make_room(self) noexcept:
-        """Drop the oldest datagrams where too much waits."""
+        """Drop the oldest datagrams if there are too many, or they hold too much memory."""
         while self.waiting.count > MOST_WAITING or self.waiting.bytes > MOST_BYTES:
             self.crowded += self.waiting.first.counted
             self.drop(self.waiting.first)
@@ -284,7 +295,7 @@ cdef uint64_t weight(const Datagram* d) noexcept:
 
 
 cdef void forget(Datagram* d) noexcept:
-    """Free what a datagram holds."""
+    """Free a datagram."""
     cdef uint64_t held = weight(d)
     free(d.data)
     free(d.runs)
@@ -296,7 +307,7 @@ cdef void forget(Datagram* d) noexcept:
 
 
 cdef bint fits(const Datagram* d, const Packet* packet, const Segment* s) noexcept:
-    """Return whether a datagram can have such a fragment."""
+    """Return whether a datagram can have this fragment."""
     cdef uint32_t end = s.ack + s.length, head = <uint32_t>(s.data - packet.data)
     cdef uint32_t reach = d.runs[d.run_count - 1].end if d.run_count else 0
     if not s.length or head > MOST_HEAD or head - s.ip + end > LARGEST + (40 if d.ends.version == 6 else 0):
@@ -307,7 +318,7 @@ cdef bint fits(const Datagram* d, const Packet* packet, const Segment* s) noexce
 
 
 cdef bint repeats(const Datagram* d, const Segment* s) noexcept:
-    """Return whether a fragment is of a datagram that was whole before."""
+    """Return whether a fragment is of a datagram that was complete before."""
     cdef uint32_t end = s.ack + s.length
     if end > d.whole or (end == d.whole) == <bint>(s.flags & KC_MORE):
         return False
@@ -315,7 +326,7 @@ cdef bint repeats(const Datagram* d, const Segment* s) noexcept:
 
 
 cdef void unlimit(const Packet* packet, uint8_t* frame, uint32_t ip) noexcept:
-    """Set the length to 0 in IP headers around the one at `ip`, found in what stands before it."""
+    """Set the length to 0 in IP headers before the one at `ip`, by the headers that precede them."""
     cdef Packet before = packet[0]
     cdef Segment s
     while True:
@@ -334,7 +345,7 @@ cdef inline void put16(uint8_t* p, uint32_t value) noexcept:
 # Checksums
 
 cdef bint has_checksum(const Datagram* d) noexcept:
-    """Return whether there is a checksum over all of the payload, and no header that changes what it is of; 0 is none."""
+    """Return whether there is a checksum over the whole payload (0 is none), and no header that changes its scope."""
     cdef uint32_t at = 16 if d.protocol == TCP else 6
     if (d.protocol != TCP and d.protocol != UDP) or d.head_size - d.ip != (20 if d.ends.version == 4 else 48):
         return False
@@ -342,7 +353,7 @@ cdef bint has_checksum(const Datagram* d) noexcept:
 
 
 cdef uint32_t checksum(const Datagram* d) noexcept:
-    """Return 0 where the checksum of TCP or UDP is right (RFC 1071)."""
+    """Return 0 if the checksum of TCP or UDP is right (RFC 1071)."""
     cdef const uint8_t* ip = d.head + d.ip
     cdef uint64_t total = d.protocol + d.whole
     total += sum16(ip + 12, 8) if d.ends.version == 4 else sum16(ip + 8, 32)

@@ -1,4 +1,4 @@
-# A connection handed to the slower way, and taken back: see kcli.capture.handover.
+# A connection passed to the slower way, and taken back: see kcli.capture.handover.
 
 GIVEN_UP = "given up, as more is held than --memory allows"
 LOSSES = {
@@ -16,7 +16,7 @@ JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
 
 
 cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
-    """Hand the connection over, with bytes that were not read yet."""
+    """Pass the connection to the slower way, with bytes that were not read yet."""
     hand_over(correlator, flow, state, d, n)
     if state.sealed:
         (<object>state.connection).unsealed(d, ts, PyBytes_FromStringAndSize(<const char*>data, n))
@@ -34,9 +34,9 @@ cdef int connect(Correlator correlator, Flow* flow, ConnectionState* state) exce
 
 
 cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, int d, size_t left) except -1:
-    """Hand the connection over to Python: its pending requests and partial frames.
+    """Pass the connection to Python, with its pending requests and partial frames.
 
-    left: bytes of direction `d` that its stream has counted and nobody has read.
+    left: bytes of direction `d` that its stream has counted, but that were not read.
     """
     cdef int side
     cdef PartialFrame* half
@@ -79,7 +79,7 @@ cdef int pass_to_connection(Correlator correlator, ConnectionState* state, int d
 
 
 cdef int look_again(Correlator correlator, ConnectionState* state) except -1:
-    """Note a connection that Python found foreign to Kafka, and take back one that is steady by now."""
+    """Note a connection that Python found not to be Kafka's, and take back one that is steady now."""
     connection = <object>state.connection
     state.foreign = connection.foreign is not None
     if not state.foreign and connection.steady:
@@ -98,7 +98,7 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
         set_link(state, PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link))
     if state.sealed:
         if connection.fresh:
-            state.began = 0     # what the records protect begins later
+            state.began = 0     # the contents of records begin later
         (state.unsealed[0], state.unsealed[1]), records = connection.release_records()
         for d in range(2):
             buffer = records[d]
@@ -126,7 +126,7 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
 
 
 cdef int report_end(Correlator correlator, Flow* flow, ConnectionState* state) except -1:
-    """Report a connection's round trip (ns, -1: not known) and its segments that were sent again."""
+    """Report a connection's round trip (ns; -1: unknown) and its retransmitted segments."""
     if state.steady and state.link == NULL:
         name_link(flow, state)
     link = state.link[: state.link_size].decode() if state.steady else str((<object>state.connection).link)
@@ -135,8 +135,9 @@ cdef int report_end(Correlator correlator, Flow* flow, ConnectionState* state) e
 
 
 cdef tuple dump_state(Correlator correlator, Flow* flow):
-    """Return (ignored, foreign, passed, client, connection), connection a kcli.capture.tls.layer.TlsLayer or None. The
-    correlator can go on, slower. What TCP says so far is reported, and counted anew from here on."""
+    """Return (ignored, foreign, passed, client, connection); connection is a kcli.capture.tls.layer.TlsLayer or None.
+    The correlator can go on, but slower. TCP's figures so far are reported, and counted anew from here on.
+    """
     cdef ConnectionState* state = <ConnectionState*>flow.state
     if state == NULL:
         return None

@@ -1,5 +1,5 @@
-# Segments that wait in one direction, in order of their bytes: a treap, so that any order of arrival costs O(n log n).
-# Places are distances from the first one that waited (`anchor`), so that they have one order.
+# Held segments of one direction by their bytes: a treap, so that any order of arrival takes O(n log n). Places are
+# distances from the first held segment (`anchor`), so that they are ordered although sequence numbers wrap.
 
 from libc.stdint cimport int32_t
 
@@ -15,7 +15,7 @@ cdef inline int32_t place_of(Side* side, uint32_t seq) noexcept:
 
 
 cdef Held* held_before(Side* side, uint32_t seq) noexcept:
-    """Find the last held segment that begins at or before this byte; NULL without one."""
+    """Return the last held segment that begins at or before this byte; NULL if there is none."""
     cdef Held* at = side.root
     cdef Held* found = NULL
     while at != NULL:
@@ -28,7 +28,7 @@ cdef Held* held_before(Side* side, uint32_t seq) noexcept:
 
 
 cdef void put_held(Side* side, Held* held) noexcept:
-    """Insert a segment behind all that begin at the same byte; `held.rank` decides its depth in the treap."""
+    """Insert a segment after all that begin at the same byte; `held.rank` decides its depth in the treap."""
     cdef Held** at = &side.root
     cdef Held** left = &held.left
     cdef Held** right = &held.right
@@ -57,7 +57,7 @@ cdef void put_held(Side* side, Held* held) noexcept:
 
 
 cdef Held* take_held(Side* side) noexcept:
-    """Take the first segment out of the tree; the caller frees it."""
+    """Remove the first segment from the tree and return it; the caller frees it."""
     cdef Held** at = &side.root
     cdef Held* above = NULL
     cdef Held* taken
@@ -80,7 +80,7 @@ cdef void free_held(Side* side) noexcept:
     cdef Held* other
     while at != NULL:
         other = at.left
-        if other != NULL:          # turn it, so that a node without one on the left is on top
+        if other != NULL:          # rotate it, so that the top is a node without a left child
             at.left = other.right
             other.right = at
         else:

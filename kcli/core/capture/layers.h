@@ -1,4 +1,4 @@
-/* The layers of a packet: what tells which one follows, and the path that a packet takes through them. */
+/* The layers of a packet: which one follows, and the path that a packet takes through them. */
 #ifndef KCLI_LAYERS_H
 #define KCLI_LAYERS_H
 
@@ -9,7 +9,7 @@ static inline uint64_t kc_mix(uint64_t h) {
     return h;
 }
 
-/* Layers: what the bytes from `p` on are. */
+/* Layers that the bytes from `p` on may be. */
 enum { KC_L_ETHERNET, KC_L_TYPE, KC_L_TYPED, KC_L_LLC, KC_L_IP, KC_L_PPP, KC_L_PPPOE, KC_L_MPLS, KC_L_NSH, KC_L_GRE,
        KC_L_VXLAN, KC_L_GENEVE, KC_L_ETHER_IP, KC_L_INNER_IP, KC_L_LINK };
 enum { KC_TUNNEL_ETHERNET = 0x6558, KC_ERSPAN_2 = 0x88be, KC_ERSPAN_3 = 0x22eb };
@@ -20,7 +20,7 @@ static inline uint32_t kc_path(uint32_t path, uint32_t kind, uint32_t id) {
     return h ? h : 1;
 }
 
-/* The path through what has two ends, which have a fixed order: it is one for both directions. */
+/* The path through a layer with two ends, in a fixed order, so that both directions have the same path. */
 static inline uint32_t kc_path_between(uint32_t path, uint32_t kind, uint32_t a, uint32_t b) {
     return kc_path(kc_path(path, kind, a < b ? a : b), kind, a < b ? b : a);
 }
@@ -29,8 +29,8 @@ static inline uint32_t kc_fold(const uint64_t address[2]) {
     return (uint32_t)kc_mix(address[0] * 0x9e3779b97f4a7c15ULL ^ address[1]);
 }
 
-/* Whether a frame may begin here, by an EtherType that is read, ARP's or SNAP: a label does not tell a frame from one behind
- * a control word. */
+/* Returns whether a frame may begin here: with an EtherType that is read, that of ARP, or SNAP. A label does not tell
+ * whether a control word precedes the frame. */
 static inline int kc_is_frame(const uint8_t *p, uint32_t n, uint32_t length) {
     if (n < 17 || length < 17) return 0;
     switch (kc_be16(p + 12)) {
@@ -40,31 +40,31 @@ static inline int kc_is_frame(const uint8_t *p, uint32_t n, uint32_t length) {
     return kc_be16(p + 12) < 1536 && p[14] == 0xaa && p[15] == 0xaa && p[16] == 3;
 }
 
-/* Whether IP begins here, as a label says nothing of what it stands before. */
+/* Returns whether IP begins here, as a label does not tell what follows. */
 static inline int kc_is_ip(const uint8_t *p, uint32_t n, uint32_t length) {
     if (n >= 20 && p[0] >> 4 == 4) return (p[0] & 15) >= 5 && kc_be16(p + 2) <= length;
     return n >= 40 && p[0] >> 4 == 6 && (uint32_t)kc_be16(p + 4) + 40 <= length;
 }
 
-/* The layer that a next-protocol number of NSH, or of VXLAN's generic extension, stands for; -1: none that is known. */
+/* Returns the layer for a next-protocol number of NSH, or of VXLAN's generic extension; -1: unknown. */
 static inline int kc_next_layer(uint8_t next) {
     return next == 1 || next == 2 ? KC_L_IP : next == 3 ? KC_L_ETHERNET : next == 4 ? KC_L_NSH : next == 5 ? KC_L_MPLS : -1;
 }
 
-/* A header of IPv6 that another one follows; in IPv4 there is one, for authentication. */
+/* Returns whether another header follows this one in IPv6; in IPv4, only the authentication header counts. */
 static inline int kc_is_extension(int version, int next) {
     if (version == 4) return next == 51;
     return next == 0 || next == 43 || next == 44 || next == 51 || next == 60 || next == 135 || next == 139 || next == 140;
 }
 
-/* What says that a packet is a fragment: its place in the datagram, of 13 bits before three others, and that more follow
- * (KC_MORE); 0: it is whole. */
+/* A fragment's place in the datagram, a multiple of 8, and in the lowest bit whether more follow (KC_MORE); 0: no
+ * fragment. */
 static inline uint32_t kc_cut(uint32_t place, int more) { return (place & 0xfff8) | (more ? 1 : 0); }
 
 /* The lesser of two ports. */
 static inline uint16_t kc_least16(const uint8_t *p) { return kc_be16(p) < kc_be16(p + 2) ? kc_be16(p) : kc_be16(p + 2); }
 
-/* The layer in a datagram to a port of UDP, or in IP by its protocol number; -1: none that is read. */
+/* Returns the layer in a datagram to a port of UDP; -1: none that is read. */
 static inline int kc_udp_layer(uint16_t port) {
     return port == 4789 || port == 8472 || port == 4790 ? KC_L_VXLAN : port == 6081 ? KC_L_GENEVE : port == 6635 ? KC_L_MPLS
         : port == 4754 ? KC_L_GRE : -1;

@@ -1,4 +1,4 @@
-# Which exchanges are wanted as lines: kcli.capture.filters at C speed.
+# Filters exchanges as lines, like kcli.capture.filters.
 
 cdef extern from *:
     """
@@ -29,12 +29,14 @@ cdef extern from *:
 
 
 cdef enum:
-    MOST_NAMES = 10000      # that are remembered
+    MOST_NAMES = 10000      # most names to remember
 
 
 cdef class LineFilter:
-    """A Filter. topic: only lines that have its name in quotes are looked into; looked: so are all lines, as
-    it is a pattern. nameless: how many lines that it left out have a topic's id alone, by id. clients, links: whether names fit the pattern; None: there is none. codes: whether errors fit."""
+    """A Filter. topic: only lines with its name in quotes are parsed; looked: all lines are parsed, as it is a pattern.
+    nameless: the number of lines left out that have only a topic id, by id. clients, links: whether names fit the
+    pattern; None: there is no pattern. codes: whether errors fit.
+    """
 
     cdef bint keys_given
     cdef uint8_t[KEYS] keys
@@ -97,7 +99,7 @@ cdef class LineFilter:
         return self.filter.wants_line(line[:size]) or self.overlook(line, size)
 
     cdef bint overlook(self, const char* line, size_t size) except -1:
-        """Leave a line out for its topic, and count it where that may have been another one's. Return False."""
+        """Leave a line out by its topic, and count it if its topic id may be of the wanted topic. Return False."""
         if may_be_nameless(line, size):
             self.filter.count_nameless(line[:size], self.nameless)
         return False
@@ -127,7 +129,7 @@ cdef class LineFilter:
         return False
 
     cdef bint fits(self, dict known, asked, bytes name) except -1:
-        """Return whether a name fits its pattern; each name is asked for once."""
+        """Return whether a name fits its pattern; each name is tested once."""
         if name not in known:
             if len(known) >= MOST_NAMES:
                 known.clear()

@@ -1,4 +1,4 @@
-"""The lines of several processes put in order (see line_merger.pyx)."""
+"""Merges the lines of several processes in order (see line_merger.pyx)."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias

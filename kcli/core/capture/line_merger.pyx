@@ -1,7 +1,7 @@
-"""The lines of several processes put in order, with the names of topics that a process could not know.
+"""Merges the lines of several processes in order, and adds the topic names that a process could not know.
 
-A topic's name is learnt by whoever reads the connection that tells it; lines of others lack it, from that place on, until
-they are told. What they lack is put in here.
+The process that reads a connection learns the topic names in it. Lines of other processes lack these names from that
+place on, until the processes are sent the names; they are added here.
 """
 
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -20,25 +20,26 @@ cdef extern from "topic_names.h" nogil:
     int insert "kn_insert"(Out* out, NameTable* known, const char* p, const char* end, int64_t now)
 
 cdef enum:
-    WHOLE = 1 << 12         # bytes of one process that are written from where they lie: fewer are copied
+    WHOLE = 1 << 12         # bytes of one process that are written in place; fewer are copied
 
 cdef struct Source:
     Py_buffer text, marks, log
-    const char* at          # what of each comes next
+    const char* at          # the next bytes of each
     const Mark* mark
     const Mark* end
     const char* learnt
 
-# Some of the text that is to be written: where it lies, or (NULL) from where on in `LineMerger.out`.
+# Text to write: in place, or (NULL) in `LineMerger.out`, at an offset.
 cdef struct Piece:
     const char* text
     size_t start, size
 
 
 cdef class LineMerger:
-    """Puts parts of the same stretch of a capture together, as LineOrder.take gives them.
+    """Merges the parts of a stretch of a capture, which are results of LineOrder.take.
 
-    write: takes memoryviews, which are valid as long as the parts are, and until the next stretch. written: bytes.
+    write: called with memoryviews, which are valid as long as the parts are, and until the next stretch. written:
+    bytes.
     """
 
     cdef NameTable names
@@ -57,10 +58,10 @@ cdef class LineMerger:
         out_free(&self.fresh)
 
     def merge(self, parts):
-        """Write the lines of all parts: (text, marks, log of names) of each process.
+        """Write the lines of all parts. parts: (text, marks, log of names) of each process.
 
-        The log of the names that nobody knew before; None, and nothing more is written, where a topic has got another name:
-        processes that know the former one have gone on with it. Raises ValueError if a part is none.
+        Return the log of names that no process knew before. Return None, and write nothing more, if a topic has got
+        another name, as other processes have used the former one since. Raises ValueError for an invalid part.
         """
         cdef Source* sources = <Source*>calloc(len(parts), sizeof(Source))
         cdef int count = 0, i
@@ -81,7 +82,7 @@ cdef class LineMerger:
             free(sources)
 
     cdef bint merge_all(self, Source* sources, int count) except -1:
-        """Merge the lines of all sources by their marks. False: a topic has got another name."""
+        """Merge the lines of all sources by their marks. Return False if a topic has got another name."""
         cdef Source* source
         cdef const Mark* limit
         cdef const char* start
@@ -103,7 +104,9 @@ cdef class LineMerger:
             self.put(start, source.at - start)
 
     cdef bint learn(self, Source* source, size_t size) except -1:
-        """Learn the topic names in the next `size` bytes of a source's log. False: a topic has got another name."""
+        """Learn the topic names in the next `size` bytes of a source's log. Return False if a topic has got another
+        name.
+        """
         cdef const char* end = source.learnt + size
         cdef const uint8_t* id
         cdef Name* name
@@ -168,7 +171,9 @@ cdef inline bint is_before(const Mark* one, const Mark* other) noexcept:
 
 
 cdef Source* first_of(Source* sources, int count, const Mark** limit) noexcept:
-    """Find the source of the next lines, NULL at the end; limit: the first mark of the other sources, NULL: none."""
+    """Return the source of the next lines, NULL at the end. limit: set to the first mark of the other sources, or
+    NULL.
+    """
     cdef Source* first = NULL
     cdef Source* source
     cdef int i

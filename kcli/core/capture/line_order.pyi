@@ -1,4 +1,4 @@
-"""In which order the lines stand that several processes make (see line_order.pyx)."""
+"""The order of lines that several processes make (see line_order.pyx)."""
 
 from collections.abc import Callable
 from typing import Any

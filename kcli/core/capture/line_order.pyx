@@ -1,7 +1,7 @@
-"""Order of the lines that several processes make, each of a share of the connections.
+"""The order of lines that several processes make, each for a share of the connections.
 
-Every process hears of all TCP segments (see segment_dealer.pyx), and counts the same. By these all lines can be put in the
-order in which one process would write them (see line_merger.pyx).
+Every process counts all TCP segments (see segment_dealer.pyx) in the same way. With these counts all lines can be put
+into the order in which one process would write them (see line_merger.pyx).
 """
 
 cimport cython
@@ -18,8 +18,9 @@ __all__ = ["LineOrder"]
 
 @cython.final
 cdef class LineOrder:
-    """Order of an ExchangeWriter's lines. exceeded: this process holds more than its share of the memory, so that one
-    process does the work."""
+    """The order of an ExchangeWriter's lines. exceeded: this process holds more than its share of the memory, so a
+    single process has to do the work.
+    """
 
     def __cinit__(self, ExchangeWriter lines not None):
         self.lines = lines
@@ -30,13 +31,15 @@ cdef class LineOrder:
         out_free(&self.marks)
 
     def open(self, room):
-        """Write the text that comes next to this room, as long as it suffices; to be called when none is left to be taken."""
+        """Write the next text to this room, as long as it suffices. Call it when all text has been taken."""
         cdef uint8_t[::1] memory = room
         self.room = memory
         out_lend(&self.lines.out, <char*>&memory[0], memory.shape[0])
 
     def close(self):
-        """Append marks and log to the text in the lent room: (bytes of text, of marks, of the log). None: they do not fit."""
+        """Append marks and log to the text in the room; return (bytes of text, of marks, of the log), or None if they
+        do not fit.
+        """
         cdef Out* text = &self.lines.out
         cdef NameTable* names = &self.lines.names.table
         cdef Out* marks = &self.marks
@@ -56,7 +59,7 @@ cdef class LineOrder:
         return 0
 
     cdef int note(self, uint64_t segment) except -1:
-        """Note the place of the lines that were made since this was last done."""
+        """Note the place of the lines since the last call."""
         cdef NameTable* names = &self.lines.names.table
         cdef Mark mark
         self.segment = segment
@@ -70,12 +73,14 @@ cdef class LineOrder:
         return 0
 
     cdef int note_others(self) except -1:
-        """Note the place of lines that came behind a segment, and not from it."""
+        """Note the place of lines that follow a segment, but were not caused by it."""
         self.rank = <uint64_t>BEHIND << 62
         return self.place(self.segment, RECEIVED)
 
     def take(self, give):
-        """Hand over the text so far, its marks, and the log of names that were learnt: memoryviews, valid during the call only."""
+        """Pass the text so far, its marks, and the log of learned names to `give`, as memoryviews that are valid only
+        during the call.
+        """
         cdef Out* text = &self.lines.out
         cdef NameTable* names = &self.lines.names.table
         self.note_others()

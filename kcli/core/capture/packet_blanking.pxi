@@ -1,4 +1,4 @@
-# Packets with their headers redacted and a blank payload, and checksums made anew.
+# Packets with redacted headers, a blank payload, and new checksums.
 
 cdef enum:
     MAC = 6
@@ -20,7 +20,7 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
     cdef uint8_t* out
     cdef uint32_t options
     head.ns, head.link, head.length, head.captured, head.ip = packet.ts, packet.link, packet.length, packet.captured, segment.ip
-    if segment.wrapped:          # headers of a tunnel name whom it is of: what it carries is written without them
+    if segment.wrapped:          # headers of a tunnel tell its owner, so the inner packet is written without them
         data += segment.ip
         head.link, head.ip = RAW, 0
         head.length = max(head.length, head.captured) - segment.ip
@@ -31,7 +31,7 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
     memcpy(out, data, head.ip)
     if not keep:
         put_hardware(names, <int>head.link, data, out)
-    if head.link == 113:         # room behind an address, which other hardware's fills
+    if head.link == 113:         # bytes after an address, filled by other hardware
         memset(out + 12, 0, 2)
     elif head.link == 276:
         memset(out + 18, 0, 2)
@@ -53,7 +53,7 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
 
 
 cdef void locate(const uint8_t* data, DraftHead* head) noexcept:
-    """Find where TCP and the payload begin behind the IP header of a packet that has them (packets.h)."""
+    """Find the offsets of TCP and the payload in a packet that has them (packets.h)."""
     cdef uint32_t at = head.ip + header_size(data + head.ip)
     cdef int kind = data[head.ip + (9 if data[head.ip] >> 4 == 4 else 6)]
     while kind != TCP:
@@ -97,14 +97,14 @@ cdef int put_name(object name, const uint8_t* data, uint8_t* out, int size) exce
 
 
 cdef void put_extensions(const uint8_t* data, uint8_t* out, int kind, uint32_t at, uint32_t tcp) noexcept:
-    """Copy type and size of each of IP's extension headers, the first of which is at `at`."""
+    """Copy type and size of each extension header of IP; the first one is at `at`."""
     while at < tcp and kind != TCP:
         memcpy(out + at, data + at, 2)
         at, kind = at + extension_size(data + at, kind), data[at]
 
 
 cdef void put_options(const uint8_t* data, uint8_t* out, int size) noexcept:
-    """Copy TCP's options, the unknown ones blanked to NOPs."""
+    """Copy TCP's options; replace unknown ones by NOPs."""
     cdef int at = 0, kind, long
     if size <= 0:
         return
@@ -118,7 +118,7 @@ cdef void put_options(const uint8_t* data, uint8_t* out, int size) noexcept:
 
 
 cdef void set_checksums(uint8_t* data, const DraftHead* head) noexcept:
-    """Compute the checksums of IP and TCP (RFC 1071); TCP's is 0 where the packet was cut."""
+    """Compute the checksums of IP and TCP (RFC 1071); TCP's is 0 if the packet was cut."""
     cdef uint32_t ip = head.ip, tcp = head.tcp, end
     cdef uint64_t total
     cdef uint8_t[8] pseudo
@@ -142,7 +142,7 @@ cdef void set_checksums(uint8_t* data, const DraftHead* head) noexcept:
 
 
 cdef uint64_t words(const uint8_t* data, size_t n) noexcept:
-    """Add 16-bit words of this machine's own byte order; `put_sum` makes the order good."""
+    """Return the sum of 16-bit words in this machine's byte order, which `put_sum` corrects."""
     cdef uint64_t total = 0
     cdef uint32_t four
     cdef uint8_t[4] rest

@@ -1,4 +1,4 @@
-"""Where packets begin in the middle of a capture file (see packet_boundaries.pyx)."""
+"""Finds the start of packets in the middle of a capture file (see packet_boundaries.pyx)."""
 
 from typing import TypeAlias
 

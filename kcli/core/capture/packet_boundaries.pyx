@@ -1,4 +1,6 @@
-"""Boundaries of packets in the middle of a capture file, so that its pieces are read apart. kcli/pipeline uses it."""
+"""Finds boundaries of packets in the middle of a capture file, so that its parts can be read separately, as
+kcli/pipeline does.
+"""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -6,11 +8,11 @@ from kcli.core.capture.packets cimport Packet, PacketReader
 
 cdef enum:
     NANO = 1000000000
-    DAYS = 30 * 86400     # seconds between two packets of one file that are believed
+    DAYS = 30 * 86400     # most seconds between two packets of one file
 
 
 cdef class Boundaries:
-    """Finds where packets begin, by chains of plausible headers."""
+    """Finds the start of packets by chains of plausible headers."""
 
     cdef PacketReader reader
     cdef bint blocks
@@ -28,7 +30,7 @@ cdef class Boundaries:
         self.blocks = self.reader.blocks
 
     def find(self, const uint8_t[::1] data not None, int chain, bint whole):
-        """Find the first place in `data` from which `chain` packets or blocks follow each other; -1: none.
+        """Return the first offset in `data` from which `chain` packets or blocks follow each other; -1: none.
 
         whole: the data goes to the file's end, where a chain may be shorter.
         """

@@ -1,4 +1,4 @@
-"""Packets that stayed in a capture, as pcap records (see packet_fetch.pyx)."""
+"""Reads packets at their places in a capture, as pcap records (see packet_fetch.pyx)."""
 
 from typing import TypeAlias
 

@@ -1,6 +1,6 @@
-"""Packets that stayed where they are in a capture file, read again as pcap records: those of one bucket, and no others.
+"""Reads the packets of one bucket at their places in a capture file, as pcap records.
 
-`kcli.core.capture.packet_shuffle.Scatter` says where they are; the records are those that it would have copied.
+`kcli.core.capture.packet_shuffle.Scatter` has noted the places; the records are those that it would have copied.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -19,27 +19,27 @@ cdef extern from "packet_index.h" nogil:
 cdef enum:
     NANO = 1000000000
     RECORD = 16           # bytes of a pcap record's header
-    SPAN = 1 << 18        # bytes of the file that are read at once, to take packets out of
-    NEAR = 1 << 12        # bytes between two packets that are rather read than passed over
-    LONG = 1 << 13        # bytes of a packet that are read straight to where they go
+    SPAN = 1 << 18        # bytes of the file to read at once, from which packets are taken
+    NEAR = 1 << 12        # bytes between two packets that are read rather than skipped
+    LONG = 1 << 13        # bytes of a packet that are read directly to their destination
 
 
 cdef class Gatherer:
-    """The packets of an index, from the capture behind a file descriptor.
+    """The packets of an index, read from the capture with this file descriptor.
 
-    index: the bytes that `Scatter` handed on with `refer`, from the start of a part on.
+    index: the bytes that `Scatter` passed on with `refer`, from the start of a part on.
     """
 
     cdef int file
     cdef const uint8_t[::1] held       # the index
     cdef const uint8_t* index
     cdef const uint8_t* end
-    cdef Extent packet                 # the one that comes next, if `waiting`
+    cdef Extent packet                 # the next packet, if `waiting`
     cdef bint waiting
     cdef uint8_t* span
     cdef uint64_t span_at
     cdef size_t span_size
-    cdef bytes rest                    # of a record that did not fit into the room
+    cdef bytes rest                    # the part of a record that did not fit into the room
 
     def __cinit__(self, int file, const uint8_t[::1] index not None):
         self.file, self.held, self.rest = file, index, b""
@@ -54,8 +54,9 @@ cdef class Gatherer:
         free(self.span)
 
     def readinto(self, uint8_t[::1] room not None):
-        """Fill `room` with the next records, whole ones but for the last; return the bytes, 0 at the end.
-        Raises EOFError if the file was cut since."""
+        """Fill `room` with the next records, which are whole except for the last; return the number of bytes, 0 at the
+        end. Raises EOFError if the file was truncated meanwhile.
+        """
         cdef size_t at = 0, n = room.shape[0]
         cdef size_t size
         cdef bytes record

@@ -1,18 +1,18 @@
-/* Packets that stay where they are in a capture file: an index of them, a few bytes each.
+/* An index of packets that stay in a capture file, a few bytes for each.
  *
- * An entry: the bytes captured, how far behind the packet before it this one's bytes begin, the bytes that are missing, the
- * nanoseconds since the packet before it; varints, the last one in zigzag. The file's place and time begin at 0 again after an
- * entry that is a single 0, with which each part of an index begins. */
+ * An entry has, as varints: the captured bytes, the distance from the packet before to this one, the missing bytes, and
+ * the nanoseconds since the packet before (in zigzag). Place and time begin at 0 again after an entry that is a single
+ * 0, with which each part of an index begins. */
 #ifndef KCLI_EXTENTS_H
 #define KCLI_EXTENTS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KX_MOST = 32 }; /* bytes of an entry, at most */
+enum { KX_MOST = 32 }; /* most bytes of an entry */
 
 typedef struct {
-    uint64_t at; /* where the packet's bytes begin, in the file */
+    uint64_t at; /* the offset of the packet's bytes in the file */
     uint64_t ts; /* nanoseconds since 1970 */
     uint32_t captured, length;
 } kx_extent;
@@ -41,7 +41,7 @@ static inline const uint8_t *kx_get(const uint8_t *p, const uint8_t *end, uint64
     return NULL;
 }
 
-/* Bytes of the entry; `last` becomes this packet. `at` does not go back within a part. */
+/* Writes an entry and returns its bytes; `last` becomes this packet. `at` does not decrease within a part. */
 static inline size_t kx_write(uint8_t *p, kx_extent *last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length) {
     uint8_t *start = p;
     int64_t step = (int64_t)(ts - last->ts);
@@ -53,7 +53,7 @@ static inline size_t kx_write(uint8_t *p, kx_extent *last, uint64_t at, uint64_t
     return (size_t)(p - start);
 }
 
-/* The next packet, by the one before it; NULL where the index ends or makes no sense. */
+/* Reads the next packet, relative to the one before; returns NULL at the end, or if the index is invalid. */
 static inline const uint8_t *kx_read(const uint8_t *p, const uint8_t *end, kx_extent *packet) {
     uint64_t captured, gap, missing, step;
     while (p < end && *p == 0) {

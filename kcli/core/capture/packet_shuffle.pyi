@@ -1,4 +1,4 @@
-"""Packets dealt out by connection (see packet_shuffle.pyx)."""
+"""Distributes packets by connection (see packet_shuffle.pyx)."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias

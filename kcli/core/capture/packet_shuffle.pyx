@@ -1,8 +1,8 @@
-"""Packets dealt out by connection: each bucket gets whole connections, as a capture of its own.
+"""Distributes packets by connection: each bucket gets whole connections, as a capture of its own.
 
-An engine to `kcli.capture.io.files`, like kcli.core.capture.engine.CaptureEngine: it runs over the bytes of a capture file, and what comes
-out for a bucket are pcap records (nanoseconds, the machine's byte order), by link layer; or an index of the packets where they
-are, of which `kcli.core.capture.packet_fetch` makes the same records. kcli/pipeline uses it.
+`kcli.capture.io.files` uses it as an engine, like kcli.core.capture.engine.CaptureEngine: it runs over the bytes of a
+capture file. For each bucket it makes pcap records (nanoseconds, the machine's byte order) by link layer, or an index
+of the packets in the file, from which `kcli.core.capture.packet_fetch` makes the same records. kcli/pipeline uses it.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -29,42 +29,44 @@ cdef extern from "packet_index.h" nogil:
     size_t write_extent "kx_write"(uint8_t* p, Extent* last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length)
 
 cdef enum:
-    LINKS = 32            # link layers in one file: more than `dissect` knows
-    COPIED = 1 << 16      # beside a link layer's number: packets that do not stand in the file
+    LINKS = 32            # link layers in one file; `dissect` knows fewer
+    COPIED = 1 << 16      # added to a link layer's number: packets that are not in the file
     NANO = 1000000000
     RECORD = 16           # bytes of a pcap record's header
-    CHUNK = 1 << 20       # bytes of a bucket's packets after which they are handed on
-    SECTION = 0x0A0D0D0A  # kinds of pcapng's blocks
+    CHUNK = 1 << 20       # bytes of a bucket's packets after which they are passed on
+    SECTION = 0x0A0D0D0A  # block types of pcapng
     INTERFACE = 1
 
 PCAP_MAGIC = 0xA1B23C4D
 
 
-# What has come for one bucket since it was last drained. The heaviest connection is found by majority vote over bytes.
+# The packets of one bucket since it was last drained. The heaviest connection is found by majority vote over bytes.
 cdef struct Bucket:
     Out out
     Extent last           # of an index
     uint64_t first_ns, last_ns, packets, bytes
-    uint64_t heavy        # the hash of the connection that may hold most of the bytes
+    uint64_t heavy        # the hash of the connection that may have most of the bytes
     uint64_t votes
 
 
 cdef class Scatter:
-    """Deals packets out to buckets by their connection.
+    """Distributes packets to buckets by their connection.
 
-    only: keep the packets of this bucket alone. sample: share of the connections that are dealt out, those of
-    `CaptureEngine.choose_sample`; None: all. outside, outside_bytes: the packets of others. refer: an index is made; `place` says where in the file the bytes given to `run` begin.
-    end: bytes of the file after which no packet begins any more that is to be read, counted from the first `run`.
-    known, described: the blocks of a pcapng file that say what its packets are of, as they were before the first packet
-    read here, and those that came since (if they begin with a section's, it replaces what was known).
-    write(bucket, link, copied, first_ns, last_ns, packets, bytes, heavy, votes, memoryview of records) takes what is full;
-    copied: these are records, as datagrams joined of fragments are in any case.
+    only: keep only the packets of this bucket. sample: the fraction of connections to distribute, those of
+    `CaptureEngine.choose_sample`; None: all. outside, outside_bytes: the packets of other connections. refer: make an
+    index; `place` is then the offset in the file of the bytes passed to `run`. end: bytes of the file, counted from the
+    first `run`, after which packets to read no longer begin. known, described: the blocks of a pcapng file that
+    describe its packets, as they were before the first packet read here, and those since (if they begin with a section,
+    it replaces the known ones).
+
+    write(bucket, link, copied, first_ns, last_ns, packets, bytes, heavy, votes, memoryview of records): called with
+    full buckets; copied: these are records, as for datagrams joined from fragments in any case.
     """
 
     cdef Bucket* buckets
     cdef readonly int count, only
     cdef bint refer
-    cdef const uint8_t* data              # the bytes given to `run`
+    cdef const uint8_t* data              # the bytes passed to `run`
     cdef object emit
     cdef int[LINKS] links
     cdef int link_count
@@ -95,7 +97,9 @@ cdef class Scatter:
             free(self.buckets)
 
     def run(self, PacketReader reader not None, const uint8_t[::1] data not None, limit):
-        """Sort packets into buckets as CaptureEngine.run does: (bytes used, reason); "limit" also at the range's end."""
+        """Sort packets into buckets, as CaptureEngine.run does; return (bytes used, reason to stop), "limit" also at
+        the range's end.
+        """
         cdef Packet packet
         cdef size_t at = 0, used = 0, n = data.shape[0]
         cdef const uint8_t* p = &data[0] if n else NULL
@@ -127,7 +131,7 @@ cdef class Scatter:
         return at, "end"
 
     def prime(self, PacketReader reader not None, const uint8_t[::1] data not None):
-        """Read the headers that stand before a range: nothing of them is counted."""
+        """Read the headers before a range, without counting them."""
         cdef Packet packet
         cdef size_t at = 0, used = 0, n = data.shape[0]
         while at < n:
@@ -148,11 +152,11 @@ cdef class Scatter:
         return b"".join(self.described_blocks)
 
     def passed(self, size_t size):
-        """Count bytes that were read elsewhere (damage that was skipped)."""
+        """Count bytes that were read elsewhere (skipped damage)."""
         self.done += size
 
     def finish(self):
-        """Hand on what is left."""
+        """Pass on the remaining packets."""
         cdef int i
         for i in range(self.count * LINKS):
             if self.buckets[i].out.size:
@@ -177,7 +181,7 @@ cdef class Scatter:
                 self.outside += 1
                 self.outside_bytes += s.captured
                 return 0
-            # Not the low bits: the engine's own table of connections hangs on those.
+            # Not the low bits, as the engine's own table of connections uses those.
             return self.keep(packet, <int>((hash >> 40) % <uint64_t>self.count), hash, copied)
         self.others += kind == KC_NOT_TCP
         self.cuts += kind == KC_CUT
@@ -266,7 +270,7 @@ cdef class Scatter:
 
 
 cdef int note_block(PacketReader reader, const uint8_t* p, size_t n, list blocks) except -1:
-    """Keep the blocks that describe packets: a section's replaces those before it."""
+    """Keep the blocks that describe packets; a section's replaces those before it."""
     cdef uint32_t kind
     if n < 12:
         return 0
@@ -279,8 +283,7 @@ cdef int note_block(PacketReader reader, const uint8_t* p, size_t n, list blocks
 
 
 def hash_of(bytes ends not None):
-    """Return the hash of a connection, by the bytes that `CaptureEngine.dump` gives for its ends. Raises ValueError for
-    other bytes."""
+    """Return the hash of a connection. ends: from `CaptureEngine.dump`. Raises ValueError for other bytes."""
     cdef Ends made
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")
@@ -300,5 +303,5 @@ def is_sampled(uint64_t hash, double fraction):
 
 
 def pcap_header(int link):
-    """Return the 24 bytes of a pcap file header for records as `Scatter` makes them."""
+    """Return the 24 bytes of a pcap file header for `Scatter`'s records."""
     return struct.pack("=IHHiIII", PCAP_MAGIC, 2, 4, 0, 0, 1 << 18, link)

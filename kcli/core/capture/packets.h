@@ -1,6 +1,6 @@
-/* From a captured packet to its TCP segment: link layers, tunnels, IPv4, IPv6 with extension headers, TCP.
+/* Finds the TCP segment in a captured packet: link layers, tunnels, IPv4, IPv6 with extension headers, TCP.
  *
- * The grammar of the same layers, which tests hold this against, is kcli/grammar/files/network.py. */
+ * Tests compare this with the grammar of the same layers, kcli/grammar/files/network.py. */
 #ifndef KCLI_PACKETS_H
 #define KCLI_PACKETS_H
 
@@ -13,7 +13,7 @@
 enum { KC_NOT_TCP = 0, KC_TCP = 1, KC_CUT = 2, KC_FRAGMENT = 3, KC_LINK_UNKNOWN = 4 };
 enum { KC_FIN = 1, KC_SYN = 2, KC_RST = 4, KC_ACK = 16 };
 enum { KC_MORE = 1 };                                 /* of a fragment: others follow */
-enum { KC_NO_SACK = 0, KC_SACK = 1, KC_DSACK = 2 };   /* selective acknowledgement: a hole, or bytes that came twice */
+enum { KC_NO_SACK = 0, KC_SACK = 1, KC_DSACK = 2 };   /* selective acknowledgement: a hole, or bytes received twice */
 
 typedef struct {
     uint64_t ts;              /* nanoseconds since 1970 */
@@ -21,12 +21,12 @@ typedef struct {
     uint32_t captured;        /* bytes here */
     uint32_t length;          /* bytes on the wire */
     int link;                 /* LINKTYPE_ number */
-    uint32_t interface;       /* of the file that it is from */
+    uint32_t interface;       /* of its file */
 } kc_packet;
 
-/* Two ends in a fixed order (`swapped`: the sender is the second), so that both directions have one key. */
+/* Two ends in a fixed order (`swapped`: the sender is the second), so that both directions have the same key. */
 typedef struct {
-    uint64_t address[2][2];   /* as on the wire; an IPv4 address stands in the second half's last four bytes */
+    uint64_t address[2][2];   /* as on the wire; an IPv4 address is in the last four bytes of the second half */
     uint16_t port[2];
     uint16_t version;         /* 4 or 6 */
     uint16_t unused;
@@ -35,32 +35,32 @@ typedef struct {
 typedef struct {
     uint64_t ts;
     kc_ends ends;
-    int from;                 /* which end sent it: 0 or 1 */
+    int from;                 /* the sender's end: 0 or 1 */
     uint32_t seq, ack;
     uint8_t flags;
     uint8_t sack;
-    uint16_t window;             /* as it stands in the header, before any scale */
+    uint16_t window;             /* as in the header, not scaled */
     const uint8_t *data;
     uint32_t captured, length;   /* of the payload: bytes here, bytes on the wire */
-    uint32_t path;            /* a hash of the interface, tags, labels and tunnels that the packet came by; never 0 */
-    uint32_t ip;              /* where the innermost IP header begins in the packet */
+    uint32_t path;            /* a hash of the interface, tags, labels and tunnels of the packet; never 0 */
+    uint32_t ip;              /* the offset of the innermost IP header in the packet */
     uint32_t unread;          /* of a packet without a segment: see KC_UNREAD */
-    uint8_t wrapped;          /* more stands before IP than a link layer and VLAN tags */
-    uint16_t id;              /* the identification of its IPv4 header; 0: none */
+    uint8_t wrapped;          /* there are layers before IP other than a link layer and VLAN tags */
+    uint16_t id;              /* the identification in its IPv4 header; 0: none */
 } kc_segment;
-/* Of an IP fragment (KC_FRAGMENT) `seq` is the identification, `ack` its place in the datagram's payload, `flags` KC_MORE or 0,
- * `window` the protocol; ports are 0, `data`, `captured` and `length` are of its payload; `unread`: it may be, or is, of UDP
- * that is no tunnel. */
+/* In an IP fragment (KC_FRAGMENT), `seq` is the identification, `ack` its place in the datagram's payload, `flags`
+ * KC_MORE or 0, `window` the protocol; ports are 0; `data`, `captured` and `length` are of its payload; `unread`: it
+ * is, or may be, UDP without a tunnel. */
 
-/* What a packet without a segment is: the tunnel that it is in, the registry that names what is in there, its number. The
- * names are those of kcli.grammar.files.tunnels. */
+/* The kind of a packet without a segment: its tunnel, the registry that names its protocol, and the protocol's number.
+ * The names are in kcli.grammar.files.tunnels. */
 #define KC_UNREAD(tunnel, registry, number) ((uint32_t)(tunnel) << 24 | (uint32_t)(registry) << 16 | (uint32_t)(number))
 enum { KC_NO_TUNNEL, KC_VXLAN, KC_GENEVE, KC_GRE, KC_ERSPAN, KC_IP_IN_IP, KC_PPPOE, KC_MPLS, KC_NSH, KC_ETHER_IP };
 enum { KC_NAMELESS, KC_ETHERTYPE, KC_IP_PROTOCOL, KC_UDP_PORT, KC_PPP_PROTOCOL, KC_LLC_SAP, KC_LINK_TYPE };
 
-enum { KC_END_ROOM = 64 };    /* characters of an end's text, at most */
+enum { KC_END_ROOM = 64 };    /* most characters of an end's text */
 
-/* "address:port", an IPv6 address in brackets. */
+/* "address:port", with an IPv6 address in brackets. */
 static inline char *kc_put_end(char *p, const kc_ends *e, int d) {
     uint8_t address[16];
     if (e->version == 4) {
@@ -86,7 +86,8 @@ static inline uint64_t kc_hash_ends(const kc_ends *e) {
     return kc_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
 }
 
-/* What the SACK option says (RFC 2018, 2883): its first block is behind what is acknowledged, or below it. */
+/* Returns the meaning of the SACK option (RFC 2018, 2883): its first block is beyond the acknowledgement, or below it.
+ * */
 static inline uint8_t kc_sack_of(const uint8_t *p, uint32_t n, uint32_t ack) {
     for (uint32_t at = 20; at + 1 < n && p[at];) {
         if (p[at] == 1) { at++; continue; }
@@ -132,7 +133,7 @@ static inline void kc_set_ends(kc_segment *s, const uint64_t a[2], const uint64_
     s->ends.unused = 0;
 }
 
-/* Each step takes at least a byte off the packet, so that no row of layers is longer than it. */
+/* Each step consumes at least a byte of the packet, so layers end. */
 static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_segment *s) {
     const uint8_t *p = k->data;
     uint32_t n = k->captured, length = k->length;
@@ -144,7 +145,7 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
     s->unread = 0;
     if (length < n) length = n;
 
-/* What is too short for a tunnel's inside was never whole. */
+/* A packet too short for a tunnel's contents was never whole. */
 #define KC_NEED(x) do { if (length < (uint32_t)(x) && tunnel) KC_STOP(KC_NAMELESS, 0); if (n < (uint32_t)(x) || length < (uint32_t)(x)) return KC_CUT; } while (0)
 #define KC_SKIP(x) do { uint32_t skipped = (x); KC_NEED(skipped); p += skipped; n -= skipped; length -= skipped; } while (0)
 #define KC_STOP(registry, number) do { s->unread = KC_UNREAD(tunnel, registry, number); return KC_NOT_TCP; } while (0)

@@ -1,4 +1,4 @@
-# Packets out of capture files, and TCP segments out of packets.
+# Packets from capture files, and TCP segments from packets.
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -51,7 +51,7 @@ cdef extern from "packets.h" nogil:
 
 
 cdef enum Found:
-    FOUND_DAMAGE = -1     # `problem` says what
+    FOUND_DAMAGE = -1     # `problem` has the reason
     FOUND_END = 0         # more bytes are needed
     FOUND_PACKET = 1
     FOUND_OTHER = 2       # a header, or a block without a packet
@@ -60,14 +60,14 @@ cdef enum Found:
 cdef struct Interface:
     int link
     uint32_t snaplen
-    uint64_t divisor      # timestamp units a second
+    uint64_t divisor      # timestamp units per second
     int64_t offset        # seconds added to each timestamp
 
 
 cdef enum:
-    LARGEST = 1 << 26           # bytes of a packet or block beyond which its length is not believed
+    LARGEST = 1 << 26           # most bytes of a packet or block; a greater length is not plausible
     SECTION = 0x0A0D0D0A
-    TLS_KEY_LOG = 0x544C534B    # the type of secrets that a Decryption Secrets Block holds
+    TLS_KEY_LOG = 0x544C534B    # the type of secrets in a Decryption Secrets Block
     NANO = 1000000000
 
 

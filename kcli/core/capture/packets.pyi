@@ -1,4 +1,4 @@
-"""Packets out of pcap and pcapng bytes (see packets.pyx)."""
+"""Reads packets from pcap and pcapng bytes (see packets.pyx)."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 class PacketReader:
-    """Where one capture file stands: its byte order, interfaces and time resolutions."""
+    """The reader of one capture file: its byte order, interfaces and time resolutions."""
 
     problem: str | None
     def __init__(self, found_secrets: Callable[[bytes], None] | None = None) -> None: ...

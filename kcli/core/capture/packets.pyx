@@ -1,7 +1,7 @@
-"""Packets out of pcap and pcapng bytes, at C speed.
+"""Reads packets from pcap and pcapng bytes.
 
-The formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. kcli/grammar/files/capture_formats.py holds them as a grammar, which
-the tests hold this against.
+The formats are draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Tests compare this with their grammar,
+kcli/grammar/files/capture_formats.py.
 """
 
 from libc.stdlib cimport free, realloc
@@ -22,7 +22,7 @@ cdef extern from *:
     """
     uint64_t scale "kc_scale"(uint64_t value, uint64_t divisor, int64_t seconds) noexcept nogil
 
-# First four bytes of a pcap file -> (big-endian, timestamp units a second, bytes of a record's header)
+# First four bytes of a pcap file -> (big-endian, timestamp units per second, bytes of a record's header)
 MAGICS = {
     b"\xd4\xc3\xb2\xa1": (False, 1000000, 16),
     b"\xa1\xb2\xc3\xd4": (True, 1000000, 16),
@@ -34,10 +34,10 @@ MAGICS = {
 
 
 cdef class PacketReader:
-    """Position in one capture file: its byte order, interfaces and time resolutions."""
+    """The reader of one capture file: its byte order, interfaces and time resolutions."""
 
     def __init__(self, found_secrets=None):
-        self.found_secrets = found_secrets      # (block): takes parts of TLS key logs that stand in a pcapng file
+        self.found_secrets = found_secrets      # (block): called with parts of TLS key logs in a pcapng file
 
     def __dealloc__(self):
         free(self.interfaces)
@@ -68,7 +68,7 @@ cdef class PacketReader:
         return True
 
     cdef int take(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) except -2:
-        """Take the next packet or other block at the start of these bytes; `used`: the bytes it takes."""
+        """Read the next packet or other block at the start of these bytes. used: set to the bytes of it."""
         if not self.started:
             return self.take_header(p, n, used)
         if self.blocks:
@@ -97,7 +97,7 @@ cdef class PacketReader:
         if n < self.head:
             return FOUND_END
         captured = self.u32(p + 8)
-        # A fraction of a second or more is a sloppy writer's, where all else fits.
+        # Some writers have fractions of a second or more; they are accepted if all else fits.
         if captured > LARGEST or self.u32(p + 4) >= interface.divisor and not self.makes_sense(p, 0):
             self.problem = "a packet's header makes no sense"
             return FOUND_DAMAGE
@@ -148,7 +148,7 @@ cdef class PacketReader:
         return FOUND_OTHER
 
     cdef void describe_interface(self, const uint8_t* p, size_t n) noexcept:
-        """Read the options if_tsresol (9) and if_tsoffset (14) of the interface added last."""
+        """Read the options if_tsresol (9) and if_tsoffset (14) of the latest interface."""
         cdef size_t at = 0, size
         cdef int code, i
         cdef Interface* interface = &self.interfaces[self.count - 1]
@@ -182,7 +182,7 @@ cdef class PacketReader:
         return self.stamp(number, self.u32(p + 4), self.u32(p + 8), n - 20, packet)
 
     cdef int simple(self, const uint8_t* p, size_t n, Packet* packet) except -2:
-        """Read a simple packet block, which has the time of the packet before it and the interface's snapshot length."""
+        """Read a simple packet block; its time is that of the packet before, its snapshot length the interface's."""
         if self.count == 0:
             return self.damage("a packet of interface 0, which no block describes")
         packet.length = self.u32(p)
@@ -213,7 +213,7 @@ cdef class PacketReader:
         return FOUND_PACKET
 
     cdef bint plausible(self, const uint8_t* p, size_t n) noexcept:
-        """Return whether a pcap record or pcapng block may begin here, where damage is being skipped."""
+        """Return whether a pcap record or pcapng block may begin here, while damage is being skipped."""
         cdef uint32_t size, captured
         if self.blocks:
             if n < 12:
@@ -233,15 +233,16 @@ cdef class PacketReader:
         return self.u32(p + 4) < self.interfaces[0].divisor and self.makes_sense(p, near)
 
     cdef bint makes_sense(self, const uint8_t* p, uint64_t near) noexcept:
-        """Check a packet's header as `header_fits` does, whatever the fraction of the second."""
+        """Return the same as `header_fits`, for any fraction of the second."""
         cdef uint32_t captured = self.u32(p + 8), seconds = self.u32(p)
         if captured < 20 or captured > self.u32(p + 12) or self.u32(p + 12) > 1 << 18:
             return False
         return near == 0 or (seconds + 86400 > near and seconds < near + 86400)
 
     def peek(self, const uint8_t[::1] data not None):
-        """Return the time (ns) of the first packet, None where these bytes hold none; only for a reader that has read
-        nothing."""
+        """Return the time (ns) of the first packet, None if these bytes have none. Only for a reader that has read
+        nothing.
+        """
         cdef Packet packet
         cdef size_t used, at = 0
         cdef int found = FOUND_OTHER
@@ -251,11 +252,11 @@ cdef class PacketReader:
         return packet.ts if found == FOUND_PACKET else None
 
     def rows(self, const uint8_t[::1] data not None):
-        """Return (bytes used, [(offset, ns, link type, length on the wire, connection, packet)]) of the whole packets
+        """Return (bytes used, [(offset, ns, link type, length on the wire, connection, packet)]) for the whole packets
         in `data`.
 
-        connection: bytes that are the same for both directions of one and for no other; empty where there is no TCP. It
-        stops before damage: `problem` says what.
+        connection: bytes that only both directions of one connection share; b"" without TCP. It stops before damage;
+        `problem` has the reason.
         """
         cdef Packet packet
         cdef Segment segment
@@ -276,8 +277,9 @@ cdef class PacketReader:
         return at, rows
 
     def skip(self, const uint8_t[::1] data not None, int64_t until):
-        """Skip packets up to time `until`: (bytes before the first later one, its nanoseconds or None where it is not
-        in `data`)."""
+        """Skip packets up to time `until` (ns); return (bytes before the first later packet, its ns or None if it is
+        not in `data`).
+        """
         cdef Packet packet
         cdef size_t used, at = 0, n = data.shape[0]
         cdef int found
@@ -291,7 +293,7 @@ cdef class PacketReader:
         return at, None
 
     def resume(self, const uint8_t[::1] data not None):
-        """Return the bytes of damage to skip: up to the next place where a packet may begin, or all of them."""
+        """Return the bytes of damage to skip: up to the next place at which a packet may begin, or all of them."""
         cdef size_t at, n = data.shape[0]
         if not self.started:
             return n
@@ -302,8 +304,9 @@ cdef class PacketReader:
 
 
 def dissected(const uint8_t[::1] data not None, int link, uint32_t length):
-    """Dissect a packet: (kind, unread) without a segment, or (kind, unread, version, sequence number, acknowledgment,
-    flags, captured payload, its length on the wire, place of IP, path, wrapped)."""
+    """Dissect a packet; return (kind, unread) without a segment, or (kind, unread, version, sequence number,
+    acknowledgment, flags, captured payload, its length on the wire, offset of IP, path, wrapped).
+    """
     cdef Packet packet
     cdef Segment s
     cdef int kind

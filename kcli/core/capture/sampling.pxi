@@ -1,4 +1,4 @@
-# Samples of connections: the same ones wherever packets are read.
+# Samples of connections, which are the same wherever packets are read.
 
 cdef extern from "packets.h" nogil:
     uint64_t mix "kc_mix"(uint64_t h)
@@ -12,4 +12,4 @@ cdef uint64_t sample_of(double fraction) except 0:
 
 
 cdef inline bint in_sample(uint64_t hash, uint64_t sampled) noexcept:
-    return mix(hash) >> 32 < sampled    # shares and tables of connections go by bits of the hash itself
+    return mix(hash) >> 32 < sampled    # shares and tables of connections use bits of the hash itself

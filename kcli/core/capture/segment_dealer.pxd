@@ -1,4 +1,4 @@
-# TCP segments on their way to other processes, which read their share of a capture's connections.
+# TCP segments for other processes, which read their share of a capture's connections.
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -6,9 +6,9 @@ from libc.string cimport memcpy
 from kcli.core.capture.packets cimport Ends, Segment
 
 
-# A segment for the process that reads its connection. The captured bytes follow, up to a multiple of 8.
+# A segment for the process that reads its connection. The captured bytes follow, padded to a multiple of 8.
 cdef struct Dealt:
-    uint64_t ts            # and DEALT
+    uint64_t ts            # with DEALT
     Ends ends
     uint32_t seq, ack, captured, length, flags, sender, path, unused
 
@@ -20,7 +20,7 @@ cdef extern from *:
     const uint64_t DEALT "KC_DEALT"
 
 
-# Where the segments of one process are written.
+# The room for the segments of one process.
 cdef struct Hand:
     uint8_t* start
     uint8_t* at
@@ -29,11 +29,11 @@ cdef struct Hand:
 
 @cython.final
 cdef class SegmentDealer:
-    cdef Hand* hands       # of the first process: not used
+    cdef Hand* hands       # that of the first process is not used
     cdef int count         # processes
     cdef list rooms
     cdef uint8_t* owners   # of buckets
-    cdef uint64_t* loads   # what each process has to do
+    cdef uint64_t* loads   # the work of each process so far
     cdef readonly bint full
     cdef readonly int first_share
 
@@ -41,7 +41,7 @@ cdef class SegmentDealer:
 
 
 cdef inline const uint8_t* read_dealt(const uint8_t* p, const uint8_t* end, Segment* s) noexcept nogil:
-    """Read a dealt segment and return the byte behind it; NULL: no whole one is here."""
+    """Read a dealt segment and return the byte after it; NULL if there is no whole one."""
     cdef const Dealt* dealt = <const Dealt*>p
     if end - p < <ssize_t>sizeof(Dealt) or end - p - <ssize_t>sizeof(Dealt) < dealt.captured:
         return NULL

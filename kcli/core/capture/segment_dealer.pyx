@@ -1,9 +1,10 @@
-"""Deals TCP segments out to the processes that read a capture together: one reads the files, each a share of the connections.
+"""Deals TCP segments out to the processes that read a capture together: one reads the files, each a share of the
+connections.
 
-Each process hears of every segment, so that all count the same ones and have the same clock: of its own connections the whole
-segment, of others the time alone (8 bytes). Connections are put in buckets by the hash of their ends; a bucket's process is
-chosen when its first segment comes: the one that had least to do until then. Where all buckets are taken nothing evens out
-any more what each has to do, so there are many.
+Each process gets every segment, so that all have the same counts and the same clock: whole segments for its own
+connections, and only the time (8 bytes) for others. Connections are in buckets by the hash of their ends. A bucket's
+process is chosen with its first segment: the one with the least work so far. Once all buckets have a process the work
+is no longer balanced, so there are many.
 """
 
 cimport cython
@@ -19,17 +20,17 @@ cdef enum:
     BUCKETS = 1 << 20       # 1 MB of memory
     NOBODY = 255
     MOST = 64               # processes
-    PACKET = 64             # what a packet costs, as so many bytes
-    SHARE = 5               # `first_share` to begin with
+    PACKET = 64             # the cost of a packet, in bytes
+    SHARE = 5               # the initial `first_share`
     MOST_SHARE = 64
 
 
 @cython.final
 cdef class SegmentDealer:
-    """Dealer of segments to `count` processes, of which the first deals. full: a room had no room for all; the others
+    """Deals segments out to `count` processes, of which the first deals. full: a room was too small, so other processes
     lack segments.
 
-    first_share: what else the first has to do, in sixteenths of what reading all connections takes.
+    first_share: the first process's other work, in sixteenths of the time for reading all connections.
     """
 
     def __cinit__(self, int count):
@@ -49,7 +50,9 @@ cdef class SegmentDealer:
         free(self.owners)
 
     def open(self, rooms):
-        """Write what comes next to these rooms, one for each process but the first: writable, aligned to 8 bytes."""
+        """Write the next segments to these rooms, one for each process but the first; they are writable and aligned to
+        8 bytes.
+        """
         cdef uint8_t[::1] room
         cdef int i
         if len(rooms) != self.count - 1:
@@ -65,12 +68,12 @@ cdef class SegmentDealer:
         return [self.hands[i].at - self.hands[i].start for i in range(1, self.count)]
 
     def balance(self, spent):
-        """Learn from the processor time that each has spent in the same while: `first_share` changes by a step."""
+        """Change `first_share` by a step. spent: processor time of each process in the same period."""
         cdef int step = len(spent) > 1 and (spent[0] * (len(spent) - 1) > sum(spent[1:])) * 2 - 1
         self.first_share = max(0, min(self.first_share + step, MOST_SHARE))
 
     cdef int deal(self, const Segment* s) noexcept:
-        """Give a segment out; the number of its process."""
+        """Deal out a segment; return the number of its process."""
         cdef uint32_t bucket = hash_ends(&s.ends) >> 40 & (BUCKETS - 1)
         cdef int owner = self.owners[bucket], i
         cdef uint64_t cost = s.captured + PACKET
@@ -85,7 +88,7 @@ cdef class SegmentDealer:
 
 
 cdef inline bint put(Hand* hand, const Segment* s, bint whole) noexcept:
-    """Write a segment to a room, or only its time unless `whole`. False: there is no room."""
+    """Write a segment to a room, or only its time unless `whole`. Return False if there is no room."""
     cdef size_t size = sizeof(Dealt) + padded(s.captured) if whole else sizeof(uint64_t)
     cdef Dealt* dealt = <Dealt*>hand.at
     if <size_t>(hand.end - hand.at) < size:
@@ -102,7 +105,7 @@ cdef inline bint put(Hand* hand, const Segment* s, bint whole) noexcept:
 
 
 cdef int least_loaded(const uint64_t* loads, int count) noexcept:
-    """Find the process with the least load; the last of several, as the first process has the other work, too."""
+    """Return the process with the least load, the last of several, as the first process has the other work, too."""
     cdef int found = 0, i
     for i in range(1, count):
         if loads[i] <= loads[found]:

@@ -1,8 +1,8 @@
-# What stands above TCP.
+# The layer above TCP.
 
 
 cdef class StreamHandler:
-    """Reader of the bytes of connections; this one counts nothing and keeps nothing."""
+    """Reads the bytes of connections; this base class ignores them."""
 
     cdef int belongs(self, Flow* flow, Segment* s) except -1:
         """Note a packet's connection before its bytes are read."""
@@ -25,11 +25,11 @@ cdef class StreamHandler:
         return 0
 
     cdef int give_up(self, Flow* flow) except -1:
-        """Drop what waits on a connection: too much memory is held."""
+        """Drop the held data of a connection, as the memory limit is reached."""
         return 0
 
     cdef int forget(self, Flow* flow) except -1:
-        """Forget a connection, of which no more bytes come."""
+        """Forget a connection, which gets no more bytes."""
         return 0
 
     cdef size_t weight(self, Flow* flow) noexcept:

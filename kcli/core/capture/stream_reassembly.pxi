@@ -1,4 +1,4 @@
-# Bytes in order: what waits for others, what is passed on, what is passed over.
+# Puts bytes in order: holds them, passes them on, or skips missing ones.
 
 
 cdef class Reassembly:
@@ -6,10 +6,10 @@ cdef class Reassembly:
         self.next = handler
         self.chance = int.from_bytes(os.urandom(4), "little") | 1
 
-    # In order
+    # Bytes in order
 
     cdef bint receive(self, Flow* flow, Segment* s) except -1:
-        """Note what a segment acknowledges, and pass its bytes on, or hold them for later: then True."""
+        """Note a segment's acknowledgement, and pass its bytes on; or hold them for later, and return True."""
         cdef Side* side = &flow.side[s.sender]
         cdef int32_t distance
         if s.flags & KC_ACK:
@@ -29,7 +29,7 @@ cdef class Reassembly:
             self.next.lost(flow, s.sender, s.ts, 0, LOSS_JUMP)
             side.next = s.seq
         if s.flags & KC_RST and not 0 <= distance < NEAR:
-            side.closed = flow.reset = True       # resets often come without a sequence number that fits
+            side.closed = flow.reset = True       # resets often have no fitting sequence number
             self.stray += s.captured
             return False
         if not self.ready(flow, s.sender, s.seq, s.ack, s.flags):
@@ -56,7 +56,7 @@ cdef class Reassembly:
         if old >= s.length:
             self.duplicate += s.captured
             fresh = here = 0
-            side.retransmitted += s.length > 1 or (s.length and old != 1)    # else it is empty, or keeps the connection alive
+            side.retransmitted += s.length > 1 or (s.length and old != 1)    # else it is empty, or a keep-alive
         else:
             fresh = s.length - old
             here = s.captured - old if s.captured > old else 0
@@ -77,10 +77,10 @@ cdef class Reassembly:
             side.closed = flow.reset = True
         return 0
 
-    # Out of order
+    # Bytes out of order
 
     cdef bint hold(self, Side* side, Segment* s) except -1:
-        """Keep a segment until all before it has come; False: its bytes wait already."""
+        """Hold a segment until all bytes before it have come; return False if its bytes are held already."""
         cdef Held* held = held_before(side, s.seq)
         if held != NULL and held.seq == s.seq and held.length >= s.length and held.captured >= s.captured and not s.flags & KC_FIN:
             self.duplicate += s.captured
@@ -105,7 +105,7 @@ cdef class Reassembly:
         return self.chance
 
     cdef int drain(self, Flow* flow) except -1:
-        """Pass on what waited and now has all before it."""
+        """Pass on held segments that have no missing bytes before them now."""
         cdef Held* held
         cdef Side* side
         cdef Segment s
@@ -129,7 +129,9 @@ cdef class Reassembly:
         return 0
 
     cdef int begin(self, Flow* flow) except -1:
-        """Start directions that were under way at the first byte seen, and pass on their held segments."""
+        """Start directions that began before the capture at the first captured byte, and pass on their held
+        segments.
+        """
         cdef int d
         cdef Side* side
         for d in range(2):
@@ -140,7 +142,7 @@ cdef class Reassembly:
         return self.drain(flow)
 
     cdef int resolve(self, Flow* flow, bint force, Loss why) except -1:
-        """Pass over what was acknowledged and never seen; with `force`, over all that is missing."""
+        """Skip bytes that were acknowledged but never captured; with `force`, skip all missing bytes."""
         if force:
             self.begin(flow)
         while self.pass_hole(flow, 0, force, why) or self.pass_hole(flow, 1, force, why) or (force and pass_first(flow)):
@@ -156,14 +158,14 @@ cdef class Reassembly:
         if side.held != NULL:
             end = side.held.seq
             if ahead(end, side.next) <= 0:
-                return False                    # waits for the other direction
+                return False                    # it waits for the other direction
             if not force and not (acked and ahead(side.acked, end) >= 0):
                 if not acked:
                     return False
                 end = side.acked
         elif acked:
             end = side.acked
-            if end - side.next == 1:                # one alone is a FIN that was not seen
+            if end - side.next == 1:                # a single one is a FIN that was not captured
                 side.next = end
                 side.closed = True
                 return True
@@ -174,10 +176,10 @@ cdef class Reassembly:
         side.next = end
         return True
 
-    # A connection as a whole
+    # Whole connections
 
     cdef int end(self, Flow* flow, uint64_t ts, Loss why) except -1:
-        """End a connection: pass on its held segments, report the missing bytes as lost, and free its memory."""
+        """End a connection: pass on its held segments, report missing bytes as lost, and free its memory."""
         cdef int d
         self.resolve(flow, True, why)
         self.next.ended(flow, ts, ending(flow, why))
@@ -187,7 +189,7 @@ cdef class Reassembly:
         return 0
 
     cdef int give_up(self, Flow* flow) except -1:
-        """Give up the missing bytes of a connection that holds too much and goes on."""
+        """Skip the missing bytes of a connection that holds too much and goes on."""
         self.resolve(flow, True, LOSS_GIVEN_UP)
         return self.next.give_up(flow)
 
@@ -199,7 +201,7 @@ cdef class Reassembly:
         return flow.side[0].held_bytes + flow.side[1].held_bytes + self.next.weight(flow)
 
     cdef bint is_steady(self, Flow* flow) noexcept:
-        """Return whether nothing of a connection is missing and the handler waits for nothing."""
+        """Return whether a connection has no missing bytes and the handler waits for nothing."""
         cdef Side* side
         cdef int d
         for d in range(2):
@@ -228,7 +230,7 @@ cdef Ending ending(Flow* flow, Loss why) noexcept:
 
 
 cdef bint blocked(Flow* flow) noexcept:
-    """Return whether segments of a connection are held, or bytes were acknowledged and never seen."""
+    """Return whether segments of a connection are held, or bytes were acknowledged but never captured."""
     cdef int d
     cdef Side* side
     for d in range(2):
@@ -239,7 +241,9 @@ cdef bint blocked(Flow* flow) noexcept:
 
 
 cdef bint pass_first(Flow* flow) noexcept:
-    """Pass on a segment that waits for the other direction, which waits for it: one of them has a damaged header."""
+    """Pass on a segment that waits for the other direction, while that waits for this one; one of them has a damaged
+    header.
+    """
     cdef int d
     cdef Held* held
     for d in range(2):
@@ -251,10 +255,10 @@ cdef bint pass_first(Flow* flow) noexcept:
 
 
 cdef inline void acknowledge(Side* side, Segment* s) noexcept:
-    """Note the highest acknowledgment; BELOW lower ones in a row overrule it, as it came from a damaged packet."""
+    """Note the highest acknowledgment. BELOW lower ones in a row override it, as it was from a damaged packet then."""
     cdef int32_t distance = ahead(s.ack, side.acked)
     if side.known and ahead(s.ack, side.next) > FARTHEST:
-        s.flags &= ~KC_ACK       # no window is that wide: a damaged packet
+        s.flags &= ~KC_ACK       # no window is so wide: a damaged packet
         return
     if not side.answered or distance >= 0:
         side.below = 0

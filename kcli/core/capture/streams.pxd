@@ -1,5 +1,5 @@
-# TCP streams: both directions of each connection as bytes in order, with gaps marked.
-# Three layers, each of which knows the next: Streams -> Reassembly -> a StreamHandler.
+# TCP streams: both directions of each connection as bytes in order, with gaps marked. Three layers pass data on in this
+# order: Streams, Reassembly, StreamHandler.
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -7,17 +7,17 @@ from kcli.core.capture.line_order cimport LineOrder
 from kcli.core.capture.packets cimport Ends, Segment
 
 
-# A segment that waits: for the bytes before it, or for what it acknowledges. Its payload follows.
+# A segment that waits for the bytes before it, or for the bytes that it acknowledges. Its payload follows.
 cdef struct Held:
     Held* left
     Held* right
     uint64_t ts
     uint32_t seq, ack, captured, length
-    uint32_t rank          # by chance: no other order of packets than chance's makes the tree deep
+    uint32_t rank          # random, so that only by chance an order of packets makes the tree deep
     uint8_t flags
 
 
-# A yes or no in one byte: what each packet touches is to lie together.
+# A flag in one byte, so that the data used for each packet are close together.
 cdef extern from *:
     """
     typedef unsigned char kc_flag;
@@ -26,21 +26,21 @@ cdef extern from *:
 
 
 cdef struct Side:
-    Flag seen              # a packet came from here
+    Flag seen              # a packet was captured
     Flag known             # `next` is known
     Flag syn               # ... from a SYN
     Flag closed            # its FIN has been reached
     Flag answered          # `acked` is set
-    uint8_t below          # packets in a row that acknowledge less
+    uint8_t below          # packets in a row with a lower acknowledgement
     uint32_t first         # sequence number of the first byte
-    uint32_t next          # ... of the byte that is expected
-    uint32_t acked         # ... that the other end has acknowledged
-    uint32_t anchor        # a sequence number near those that wait
+    uint32_t next          # ... of the expected byte
+    uint32_t acked         # ... acknowledged by the other end
+    uint32_t anchor        # a sequence number near the held segments
     uint64_t offset        # bytes before `next`, delivered or lost
-    Held* root             # of those that wait
+    Held* root             # of the held segments
     Held* held             # the first of them
     size_t held_bytes
-    uint64_t retransmitted # segments with bytes that had come before
+    uint64_t retransmitted # segments with bytes that were captured before
 
 
 cdef struct Flow
@@ -50,46 +50,46 @@ cdef struct Flow
 cdef struct Timers:
     Flow** flows
     size_t count, room
-    bint by_mark           # by `mark`, else by `deadline`
+    bint by_mark           # ordered by `mark`, else by `deadline`
 
 
 cdef enum:
-    PATHS = 4              # ways to a connection that are remembered of each end
+    PATHS = 4              # paths to remember for each end
 
 
 cdef struct Flow:
     uint64_t hash
     Ends ends
     Flow* chain            # in its slot of the table
-    void* state            # what the handler keeps
-    uint32_t paths[2][PATHS]   # the ways that packets of each end took (Segment.path), the latest first; 0: none
+    void* state            # the handler's state
+    uint32_t paths[2][PATHS]   # the paths of each end's packets (Segment.path), the latest first; 0: none
     uint64_t last          # when its last packet came
-    uint64_t born          # packets of the whole capture up to its first one
-    uint64_t syn           # when the client's last SYN came, until its handshake is over
-    int client             # which end connected, -1: not known
+    uint64_t born          # packets of the whole capture before its first one
+    uint64_t syn           # the time of the client's last SYN, until the handshake is over
+    int client             # the end that connected; -1: unknown
     Flag waiting, reset, done
     Side side[2]
-    int twin               # connections of the same two ends that came before it and go another way
-    uint32_t packets       # of its own since it was blocked
-    uint64_t since         # blocked since then, or closed
+    int twin               # earlier connections of the same two ends on other paths
+    uint32_t packets       # its own packets since it was blocked
+    uint64_t since         # when it was blocked, or closed
     uint64_t deadline
     uint64_t mark          # packets of the whole capture before it was blocked
-    int64_t round_trip     # from the client's SYN to the acknowledgement of the answer, ns; -1: not known
-    Timers* timers         # the heap that it is in, and where
+    int64_t round_trip     # from the client's SYN to the acknowledgement of the server's, ns; -1: unknown
+    Timers* timers         # the heap that it is in, and its place
     size_t place
     Flow* older
     Flow* newer
-    Flow* done_newer       # among those that are closed
+    Flow* done_newer       # in the list of closed connections
 
 
 cdef enum Loss:
     LOSS_GAP               # never captured
-    LOSS_GIVEN_UP          # not captured so far, and no longer waited for: too much is held
+    LOSS_GIVEN_UP          # not captured so far, and no longer waited for, as too much is held
     LOSS_CUT               # cut off by the snapshot length
-    LOSS_JUMP              # sequence numbers from elsewhere: how much is missing can't be told
+    LOSS_JUMP              # unrelated sequence numbers, so the number of missing bytes is unknown
 
 
-# Why a connection is over.
+# The reason why a connection is over.
 cdef enum Ending:
     END_OF_CAPTURE
     END_CLOSED
@@ -98,9 +98,9 @@ cdef enum Ending:
 
 
 cdef class StreamHandler:
-    # What reads the bytes of connections: the last layer here. d: the direction, by its sender; ts: ns.
+    # The last layer, which reads the bytes of connections. d: the direction, by its sender; ts: ns.
     cdef uint64_t held     # bytes of memory that it holds
-    cdef bint watches      # `goes_on` is called
+    cdef bint watches      # call `goes_on`
 
     cdef int belongs(self, Flow* flow, Segment* s) except -1
     cdef int goes_on(self, Flow* flow, int d) except -1
@@ -118,8 +118,8 @@ cdef class StreamHandler:
 @cython.final
 cdef class Reassembly:
     cdef StreamHandler next
-    cdef uint64_t duplicate, stray  # bytes of payload that came again; that belong to no open connection
-    cdef uint64_t held              # bytes of memory that waiting segments take
+    cdef uint64_t duplicate, stray  # bytes of payload that were captured again; that belong to no open connection
+    cdef uint64_t held              # bytes of memory of held segments
     cdef uint32_t chance
 
     cdef bint receive(self, Flow* flow, Segment* s) except -1
@@ -144,13 +144,13 @@ cdef class Reassembly:
 cdef class Flows:
     cdef Flow** slots
     cdef size_t slot_count, flow_count
-    cdef Flow* first           # every one that is not forgotten, oldest first
+    cdef Flow* first           # all that are not forgotten, the oldest first
     cdef Flow* latest
     cdef Flow* recent
-    cdef Flow* done_first      # closed ones, by `done_newer`
+    cdef Flow* done_first      # closed connections, by `done_newer`
     cdef Flow* done_latest
     cdef size_t done_count
-    cdef uint64_t held         # bytes of memory counted for those that are open
+    cdef uint64_t held         # bytes of memory counted for open connections
 
     cdef Flow* find(self, Segment* s) except NULL
     cdef Flow* of_path(self, Flow* found, Segment* s) except NULL
@@ -166,11 +166,11 @@ cdef class Flows:
 cdef class Streams:
     cdef Flows flows
     cdef Reassembly reassembly
-    cdef Timers timers, overdue  # those whose time has not come, and those that wait for more packets of the capture
+    cdef Timers timers, overdue  # those whose time is to come; those that await more packets
     cdef uint64_t clock, alarm, sweep, leap
     cdef uint64_t segments, payload
     cdef uint64_t memory         # bytes that connections may hold
-    cdef size_t most_done        # closed connections that are remembered
+    cdef size_t most_done        # closed connections to remember
     cdef LineOrder order         # None: no other process shares the work
 
     cdef int receive(self, Segment* s) except -1

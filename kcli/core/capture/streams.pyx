@@ -1,22 +1,22 @@
-"""TCP streams out of segments, with no Python object for a segment.
+"""TCP streams from segments, without a Python object for a segment.
 
-- A direction starts at its SYN, at what the other end's SYN, or its first packet behind that, acknowledges, or, of a
-  connection that was under way, at the lowest byte among its first packets (START_PACKETS of them, or a quarter of a
-  second).
-- Connections of the same two ends are told apart by the way that their packets took (VLANs, tunnels, interfaces), where
-  sequence numbers say so: see `Flows.of_path`.
-- Bytes are passed on once and in order. A segment waits for the bytes before it, and for the bytes of the other
-  direction that it acknowledges: so a request comes before its response, however the capture mixed them up.
-- What was acknowledged was received. If it is still not here LOSS_PACKETS packets of the connection or a second later,
-  the capture lacks it: a gap. What nobody acknowledged will be sent again; half a minute is waited for it, and two
-  seconds where only one direction was captured. No time is long enough before CALM_PACKETS more packets of the capture
-  came, since those that are out of order may have any distance in time.
-- A connection ends when both directions have, a second after a reset, or when it was silent for a quarter of an hour.
-  It is remembered for a while, so that late repetitions are known. Another SYN, bytes far from those before, or bytes
-  behind the end that acknowledge others behind it, begin a new one.
-- What waits is counted in bytes of memory (`held`), and so is each connection; the layer above has what waits given up
-  where it is too much.
-- The clock is the capture's; a leap of more than an hour is not believed before a second packet confirms it.
+- A direction starts at its SYN, at the byte that the other end acknowledges in its SYN or in its first packet after that,
+  or, in a connection that began before the capture, at the lowest byte in its first packets (START_PACKETS of them, or a
+  quarter of a second).
+- Connections of the same two ends are told apart by the path of their packets (VLANs, tunnels, interfaces), if sequence
+  numbers differ: see `Flows.of_path`.
+- Bytes are passed on once and in order. A segment waits for the bytes before it, and for the bytes of the other direction
+  that it acknowledges, so a request is before its response, however the capture mixed them up.
+- Acknowledged bytes were received. If they are still missing LOSS_PACKETS packets of the connection or a second later, the
+  capture lacks them: a gap. Bytes that were not acknowledged will be retransmitted; they are awaited for half a minute, or
+  two seconds if only one direction was captured. No time is long enough before CALM_PACKETS more packets of the capture, as
+  packets out of order may have any distance in time.
+- A connection ends when both directions have ended, a second after a reset, or after a quarter of an hour of silence. It is
+  remembered for a while, to recognize late repetitions. Another SYN, bytes far from those before, or bytes beyond the end
+  that acknowledge others beyond it, begin a new connection.
+- Held data is counted in bytes of memory (`held`), and so is each connection; the layer above lets connections drop data
+  when it is too much.
+- The clock is the capture's; a leap of more than an hour only counts when a second packet confirms it.
 """
 
 cimport cython
@@ -32,18 +32,18 @@ from kcli.core.capture.line_order cimport OVERDUE, RECEIVED, SILENT, place
 from kcli.core.capture.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends
 
 cdef enum:
-    START_PACKETS = 12           # of a connection that was under way: how many are looked at to find the first in order
-    CALM_PACKETS = 64            # of the capture: before them no time is long enough, as packets may be out of order
-    LOSS_PACKETS = 32            # after which what was acknowledged and not seen counts as lost
+    START_PACKETS = 12           # searched for the first byte of a connection that began before the capture
+    CALM_PACKETS = 64            # of the capture; before them no time is long enough
+    LOSS_PACKETS = 32            # packets after which acknowledged, missing bytes count as lost
     BELOW = 8
     FARTHEST = 1 << 28           # bytes between two sequence numbers of one stream
     NEAR = 1 << 16
-    HELD_LIMIT = 1 << 26         # bytes that wait in one direction
-    DONE_LIMIT = 1 << 15         # closed connections that are remembered
-    FLOW_SIZE = 1024             # bytes of memory counted for a connection, besides what it holds
+    HELD_LIMIT = 1 << 26         # bytes held in one direction
+    DONE_LIMIT = 1 << 15         # closed connections to remember
+    FLOW_SIZE = 1024             # bytes of memory counted for a connection, besides its held data
 
 cdef uint64_t SECOND = 1000000000
-cdef uint64_t REMEMBERED = 30 * SECOND     # ... for so long
+cdef uint64_t REMEMBERED = 30 * SECOND     # ... and for how long
 cdef uint64_t NEVER = <uint64_t>-1
 
 include "stream_handler.pxi"
@@ -56,9 +56,9 @@ include "streams_memory.pxi"
 
 
 cdef class Streams:
-    """Tracks TCP connections, and has their bytes put in order for a handler.
+    """Tracks TCP connections, and passes their bytes to a handler in order.
 
-    segments: how many were received; payload: their bytes. memory: bytes that connections may hold.
+    segments: received segments; payload: their bytes. memory: bytes that connections may hold.
     """
 
     def __cinit__(self, StreamHandler handler not None, uint64_t memory):
@@ -111,7 +111,7 @@ cdef class Streams:
         return relieve(self) if self.held() > self.memory else 0
 
     cdef int twin_of(self, Segment* s) noexcept:
-        """Return the number of the connection among those with the same ends, for the segment received last."""
+        """Return the number of the connection of the latest segment, among those with the same ends."""
         cdef Flow* flow = self.flows.recent
         return flow.twin if flow != NULL and memcmp(&flow.ends, &s.ends, sizeof(Ends)) == 0 else 0
 
@@ -135,7 +135,7 @@ cdef class Streams:
         return 0
 
     cdef int await_rest(self, Flow* flow, Side* side) except -1:
-        """Wait for the bytes before a held segment; give them up where too many bytes are held."""
+        """Wait for the bytes before a held segment, or skip them if too many bytes are held."""
         if not flow.waiting:
             self.wait(flow, SECOND if side.known else SECOND // 4)
         if side.held_bytes > HELD_LIMIT:
@@ -143,14 +143,16 @@ cdef class Streams:
         return 0
 
     cdef int follow_end(self, Flow* flow, uint64_t ts) except -1:
-        """Close a connection when both ends have closed; after a reset wait a second for the other end's last bytes."""
+        """Close a connection when both ends have closed; after a reset, wait a second for the other end's last
+        bytes.
+        """
         if flow.side[0].closed and flow.side[1].closed and not blocked(flow):
             return self.close(flow, ts)
         if flow.reset and not flow.waiting:
             self.wait(flow, SECOND)
         return 0
 
-    # Waiting
+    # Waiting connections
 
     cdef int wait(self, Flow* flow, uint64_t delay) except -1:
         flow.since = self.clock
@@ -167,8 +169,9 @@ cdef class Streams:
         flow.waiting = False
 
     cdef int count_patience(self, Flow* flow) except -1:
-        """Count a packet of a waiting connection, give up what is missing after enough of them, and stop waiting when
-        nothing is."""
+        """Count a packet of a waiting connection; after enough of them skip the missing bytes, and stop waiting when
+        none are missing.
+        """
         flow.packets += 1
         if flow.packets == START_PACKETS:
             self.reassembly.begin(flow)
@@ -212,7 +215,9 @@ cdef class Streams:
     # Connections
 
     cdef Flow* open(self, Flow* flow, Segment* s) except NULL:
-        """Take a SYN, and open another connection of the same ends where it, or bytes far from those before, begin one."""
+        """Process a SYN, and open another connection of the same ends if it, or bytes far from those before, begin
+        one.
+        """
         cdef int d = s.sender
         cdef Side* side = &flow.side[d]
         cdef Side* other
@@ -228,7 +233,7 @@ cdef class Streams:
                 another = True
         else:
             distance = ahead(s.seq, side.next)
-            if flow.done and not flow.reset and not (side.closed and flow.side[1 - d].closed):    # no end was seen
+            if flow.done and not flow.reset and not (side.closed and flow.side[1 - d].closed):    # no end was captured
                 another = not side.known or distance + <int64_t>s.length > 0
             else:
                 another = flow.done and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
@@ -264,11 +269,13 @@ cdef class Streams:
         return flow
 
     cdef int infer_start(self, Flow* flow, Side* side, uint32_t seq) except -1:
-        """Infer the first byte of an end that has sent none, from its ACK of a SYN that may come later or not at all."""
+        """Infer the first byte of an end that has sent none from its ACK of a SYN, which may come later or not at
+        all.
+        """
         side.first = side.held.seq if side.held != NULL and ahead(side.held.seq, seq) < 0 else seq
         side.syn = True
         if side.held == NULL:
-            return 0        # known when its first bytes come: until then nobody waits for them
+            return 0        # known with its first bytes; nothing waits for them before
         side.known, side.next = True, side.first
         return self.reassembly.drain(flow)
 
@@ -277,7 +284,7 @@ cdef class Streams:
         return self.forget_done()
 
     cdef int end(self, Flow* flow, uint64_t ts, Loss why) except -1:
-        """Close a connection, which is still remembered for a while. why: what it still waits for is missing."""
+        """Close a connection, which is remembered for a while. why: the reason for its missing bytes."""
         self.unwait(flow)
         flow.done = True
         self.reassembly.end(flow, ts, why)
@@ -298,7 +305,7 @@ cdef class Streams:
         return 0
 
     cdef int sweep_idle(self) except -1:
-        """Close connections that said nothing for a quarter of an hour: brokers drop them after ten minutes."""
+        """Close connections that were silent for a quarter of an hour, as brokers drop them after ten minutes."""
         cdef Flow* flow = self.flows.first
         self.sweep = self.clock + 60 * SECOND
         while flow != NULL:
@@ -315,15 +322,16 @@ cdef class Streams:
         while flow != NULL:
             if not flow.done:
                 place(self.order, self.segments + 1, SILENT, flow.born)
-                self.reassembly.resolve(flow, True, LOSS_GAP)    # a reset may wait for what comes before it
+                self.reassembly.resolve(flow, True, LOSS_GAP)    # a reset may wait for bytes before it
                 self.end(flow, flow.last if flow.reset else self.clock, LOSS_GAP)
             flow = flow.newer
         place(self.order, self.segments + 1, RECEIVED)
         return 0
 
     cdef bint in_step(self) noexcept:
-        """Return whether one connection is under way and nothing of it is missing: frames, answers and packets follow
-        each other."""
+        """Return whether one connection is open and nothing of it is missing: its frames, responses and packets follow
+        each other.
+        """
         cdef Flow* flow = self.flows.first
         cdef Flow* found = NULL
         while flow != NULL:

@@ -1,8 +1,10 @@
-# What connections may hold, where it is too much.
+# Keeps connections within the memory limit.
 
 
 cdef int relieve(Streams streams) except -1:
-    """Give up what the connections hold that hold most; where that is not enough, those that were silent longest."""
+    """Drop the held data of the connections that hold most; if that is not enough, of those that were silent
+    longest.
+    """
     cdef uint64_t enough = streams.memory - streams.memory // 4
     cdef Flow* flow = streams.flows.first
     cdef size_t at
@@ -27,7 +29,7 @@ cdef int relieve(Streams streams) except -1:
 
 
 cdef int give_up(Streams streams, Flow* flow) except -1:
-    """Pass on what a connection holds, or drop it: too much memory is held."""
+    """Pass on a connection's held data, or drop it, as too much memory is held."""
     streams.reassembly.give_up(flow)
     if flow.waiting and not flow.reset and not blocked(flow):
         streams.unwait(flow)

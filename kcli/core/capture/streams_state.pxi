@@ -1,12 +1,12 @@
-# Connections that are under way, as plain values from one engine to a later one: a capture goes on in files to come.
+# Open connections as plain values, from one engine to a later one, for a capture that continues in later files.
 
 
 cdef list dump_flows(Streams streams):
     """Return the open connections in order, each as (ends, client, last, reset, waits, sides, state, handshake).
 
-    ends: bytes that tell a connection from others. waits: for packets that are missing, as (since, deadline, packets of
-    the capture and of the connection since then), or None. state: what the handler has; None where no bytes were passed on yet.
-    handshake: (syn, round trip, segments sent again by each end, as far as nobody was told; twin).
+    ends: bytes that identify a connection. waits: for missing packets, as (since, deadline, packets of the capture and
+    of the connection since then), or None. state: the handler's; None if no bytes were passed on yet. handshake: (syn,
+    round trip, segments retransmitted by each end that were not reported; twin).
     """
     cdef Flow* flow = streams.flows.first
     made = []
@@ -22,7 +22,7 @@ cdef list dump_flows(Streams streams):
 
 
 cdef int restore_flows(Streams streams, list dumped, uint64_t clock) except -1:
-    """Restore the connections that another engine dumped. clock: nanoseconds, of that engine."""
+    """Restore the connections that another engine dumped. clock: that engine's, in ns."""
     streams.clock = max(streams.clock, clock)
     for each in dumped:
         restore_flow(streams, each)
@@ -37,12 +37,12 @@ cdef int restore_flow(Streams streams, tuple dumped) except -1:
     if len(ends) != sizeof(Ends):
         raise ValueError("no connection of this machine's core")
     memcpy(&s.ends, PyBytes_AS_STRING(ends), sizeof(Ends))
-    s.path, s.sender = 0, 0                   # other connections may have the same ends; the next packets tell
+    s.path, s.sender = 0, 0                   # other connections may have the same ends; the next packets decide
     flow = streams.flows.add(&s, hash_ends(&s.ends))
     flow.client, flow.last, flow.reset = client, last, reset
     streams.reassembly.restore(flow, sides, state)
     flow.syn, flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted = handshake[:4]
-    flow.twin = handshake[4] if len(handshake) > 4 else 0    # an older kcli's state has none
+    flow.twin = handshake[4] if len(handshake) > 4 else 0    # the state of an older kcli has none
     if waits is not None:
         since, deadline, passed, packets = waits
         streams.wait(flow, 0)

@@ -1,4 +1,4 @@
-# TCP connections, counted: see tcp_facts.pyx.
+# Facts about TCP connections: see tcp_facts.pyx.
 cimport cython
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
@@ -6,13 +6,13 @@ from kcli.core.capture.packets cimport Ends, Segment
 from kcli.core.codec.messages cimport Out
 
 cdef enum:
-    OCTAVES = 36           # of round trips in us, each in STEPS
+    OCTAVES = 36           # of round trips in us, each with STEPS
     STEPS = 4
     SAMPLES = OCTAVES * STEPS
-    AWAITED = 16           # segments of one direction whose acknowledgement is awaited at a time
-    HOLES = 8              # holes of one direction that are remembered
+    AWAITED = 16           # segments of one direction whose acknowledgement is awaited at one time
+    HOLES = 8              # holes of one direction to remember
     ID_WORDS = 4
-    IDS = 64 * ID_WORDS    # identifications of IP headers, the latest of one direction
+    IDS = 64 * ID_WORDS    # the latest identifications of IP headers in one direction
 
 
 # A segment whose acknowledgement is awaited.
@@ -26,31 +26,31 @@ cdef struct Hole:
     uint64_t ts
 
 
-# What one end of a connection has sent. Times are ns since 1970, 0: never.
+# The figures of one end of a connection. Times are ns since 1970; 0: never.
 cdef struct Sender:
     bint known                 # `next` is known
     bint heard                 # `acked` is known
     bint closed_window         # its window is zero
-    uint32_t next              # the sequence number behind all that it has sent
-    uint32_t acked             # the highest that the other end has acknowledged
+    uint32_t next              # the sequence number after all that it has sent
+    uint32_t acked             # the highest one that the other end has acknowledged
     uint32_t last_seq, last_ack, last_length
     uint16_t last_window
-    uint16_t top_id            # the latest identification of its IP headers, and which of those before it came
+    uint16_t top_id            # the latest identification of its IP headers, and which of those before it were captured
     uint64_t[ID_WORDS] ids
-    bint ids_vary              # there were two: one alone may be what all its packets have
-    bint ids_repeat            # they name no packets: new ones have those of old ones
+    bint ids_vary              # there were two; a single one may be in all of its packets
+    bint ids_repeat            # they do not identify packets, as new ones repeat old ones
     uint64_t last_ts, data_ts, window_ts, syn_ts, fin_ts, rst_ts
     uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows, zero_ns
-    uint64_t resent_wait_ns    # the longest pause before a segment was sent again
-    uint64_t unacked_ts        # since when nothing that it sends is acknowledged
-    uint64_t unacked_silence_ns, unacked_resent    # how long the connection was silent before that; what was sent again since
-    int64_t alert              # of TLS, level * 256 + description; -1: none
+    uint64_t resent_wait_ns    # the longest pause before a retransmission
+    uint64_t unacked_ts        # when acknowledgements of its bytes ended
+    uint64_t unacked_silence_ns, unacked_resent    # the connection's silence before that; retransmissions since
+    int64_t alert              # a TLS alert, level * 256 + description; -1: none
     uint64_t alert_ts
     bint sealed                # it has sent an encrypted record of TLS
-    bint replied               # and one behind the other end's first: Finished, data, or an alert
+    bint replied               # and one after the other end's first: Finished, data, or an alert
     uint64_t first_size, first_ts
-    uint64_t first_bytes       # the first eight bytes, where the start of the stream was seen
-    int64_t least_ns           # the shortest round trip, -1: none
+    uint64_t first_bytes       # the first eight bytes, if the start of the stream was captured
+    int64_t least_ns           # the shortest round trip; -1: none
     uint64_t sampled
     uint32_t[SAMPLES] samples
     Sent[AWAITED] awaited
@@ -65,12 +65,12 @@ cdef struct Talk:
     Talk* newer
     uint64_t hash
     Ends ends
-    int twin                   # connections of the same two ends before it, which go another way (Flow.twin)
+    int twin                   # earlier connections of the same two ends on other paths (Flow.twin)
     uint64_t first_ts, last_ts, established_ts
     uint32_t syn_seq
-    int client                 # which end connected; -1: not seen
+    int client                 # the end that connected; -1: unknown
     int64_t syns               # SYNs of the client
-    bint answered              # a SYN-ACK was seen
+    bint answered              # a SYN-ACK was captured
     bint over
     Sender[2] by
 
@@ -83,7 +83,7 @@ cdef class TcpFacts:
     cdef Talk* latest
     cdef Talk* recent
     cdef Out numbers, ends
-    cdef object full           # called when many rows are ready; None: nobody asks
+    cdef object full           # called when many rows are ready, or None
 
     cdef int see(self, const Segment* s, int twin) except -1
     cdef Talk* find(self, const Segment* s, int twin) except NULL

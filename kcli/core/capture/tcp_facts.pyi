@@ -1,4 +1,4 @@
-"""Facts about TCP connections, counted packet by packet (see tcp_facts.pyx)."""
+"""Counts facts about TCP connections, packet by packet (see tcp_facts.pyx)."""
 
 from collections.abc import Callable
 from typing import Any

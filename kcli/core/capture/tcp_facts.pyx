@@ -1,8 +1,8 @@
-"""Facts about TCP connections, counted packet by packet: losses, windows, round trips, how each began and ended.
+"""Counts facts about TCP connections, packet by packet: losses, windows, round trips, how each began and ended.
 
-It looks at every segment as it was captured, whether Kafka is in it or not, and reassembles nothing. Connections whose start was not seen
-count, too; those that only go another way (VLANs, tunnels) are told apart as `Streams` does. Memory is bounded: when `most` connections
-are counted, those that are over become rows, and the oldest ones.
+It reads every segment as it was captured, with or without Kafka, and reassembles nothing. Connections that began before
+the capture count, too; connections of the same ends on other paths (VLANs, tunnels) are told apart as in `Streams`.
+Memory is bounded: when `most` connections are counted, those that are over become rows, and then the oldest ones.
 """
 
 cimport cython
@@ -21,21 +21,22 @@ include "tcp_names.pxi"
 cdef enum:
     SLOTS = 1 << 14
     FARTHEST = 1 << 28      # bytes between two sequence numbers of one stream
-    TWICE_NS = 500000       # a segment that comes again sooner was captured twice, not sent twice, also where no identification tells
-    SYN_NS = 100000000      # and so was a SYN: it is sent again after a second (RFC 6298)
-    REORDER_NS = 3000000    # a hole that is filled sooner was packets out of order on their way
+    TWICE_NS = 500000       # repeated within this time: captured twice, not sent twice
+    SYN_NS = 100000000      # the same for a SYN, which is retransmitted after a second (RFC 6298)
+    REORDER_NS = 3000000    # a hole filled within this time was packets out of order
     TALK_WIDTH = 6
     SENDER_WIDTH = 28
     ALERT = 0x15            # types of TLS records
     SEALED = 0x17
     SEALED_ALERT = 19       # bytes of an alert in a record of TLS 1.3: level, description, type, tag (RFC 8446, 5.2)
-    PADDED_ALERT = SEALED_ALERT + 16  # and of Java, which pads what is no data by 16 zero bytes
+    PADDED_ALERT = SEALED_ALERT + 16  # with Java's 16 bytes of padding for records other than data
     FATAL = 2
     UNREADABLE = 255        # in place of a description
-    HANDSHAKE_3 = 0x1603    # how a stream of TLS begins
-    READY = 5000            # rows: so many are many
+    HANDSHAKE_3 = 0x1603    # the start of a TLS stream
+    READY = 5000            # rows that are many
 
-# The columns of a row: TALK, then SENDER for its client's end and for its server's; client -1: for both ends, in any order.
+# The columns of a row: TALK, then SENDER for its client's end and for its server's; client -1: for both ends, in any
+# order.
 TALK = ("first_ns", "last_ns", "client", "syns", "answered", "established_ns")
 SENDER = (
     "segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows", "zero_window_ns",
@@ -46,7 +47,9 @@ SENDER = (
 
 @cython.final
 cdef class TcpFacts:
-    """Counts connections. most: of them at a time. full: called when many rows are ready, to `take` them."""
+    """Counts facts about connections. most: connections at one time. full: called when many rows are ready to
+    `take`.
+    """
 
     def __cinit__(self, size_t most=1 << 14, full=None):
         self.most, self.slot_count, self.full = most, SLOTS, full
@@ -65,14 +68,15 @@ cdef class TcpFacts:
         out_free(&self.ends)
 
     def take(self, bint last=False):
-        """Return the rows that are ready, and forget them: of each its ends, as `end_pairs` and `link_texts` take them, and
-        int64 rows of TALK and SENDER. last: end all connections."""
+        """Return the finished rows, and forget them: the ends of each for `end_pairs` and `link_texts`, and int64 rows
+        of TALK and SENDER. last: end all connections.
+        """
         while last and self.first != NULL:
             self.drop(self.first)
         return text(&self.ends), text(&self.numbers)
 
     def resent(self):
-        """Return the connections that are counted now and have sent segments again: (one "address:port", the other, how many)."""
+        """Return (one "address:port", the other, number of retransmitted segments) for open connections with any."""
         cdef Talk* talk = self.first
         found = []
         while talk != NULL:
@@ -82,7 +86,7 @@ cdef class TcpFacts:
         return found
 
     cdef int see(self, const Segment* s, int twin) except -1:
-        """Count a segment."""
+        """Count a segment. twin: see Flow.twin."""
         cdef Talk* talk = self.find(s, twin)
         cdef Sender* own
         cdef Sender* other
@@ -142,7 +146,7 @@ cdef class TcpFacts:
         return talk
 
     cdef int make_room(self) except -1:
-        """Put rows of those that are over, and of the oldest ones, until half of them are left."""
+        """Make rows of connections that are over, and of the oldest ones, until half of them are left."""
         cdef Talk* talk = self.first
         cdef Talk* newer
         while talk != NULL and self.count > self.most // 2:
@@ -155,7 +159,7 @@ cdef class TcpFacts:
         return 0
 
     cdef int drop(self, Talk* talk) except -1:
-        """Put a connection's row, and forget it."""
+        """Make a connection's row, and forget the connection."""
         cdef Talk** place = &self.slots[talk.hash & (self.slot_count - 1)]
         self.put(talk)
         while place[0] != talk:
@@ -218,7 +222,9 @@ cdef inline int32_t ahead(uint32_t a, uint32_t b) noexcept:
 
 
 cdef bint is_known(Sender* own, const Sender* other, const Segment* s) noexcept:
-    """Return whether the same packet came before, from another tap: what is sent again has an identification of its own (RFC 6864)."""
+    """Return whether the same packet was captured before at another tap, as a retransmission has an identification of
+    its own (RFC 6864).
+    """
     cdef bint came = s.id and note_id(own, s.id) and own.ids_vary
     if s.flags & KC_SYN:
         return own.syn_ts and s.ts - own.syn_ts < SYN_NS
@@ -231,14 +237,14 @@ cdef bint is_known(Sender* own, const Sender* other, const Segment* s) noexcept:
 
 
 cdef bint note_id(Sender* own, uint16_t id) noexcept:
-    """Note an identification; return whether it came before, among the latest."""
+    """Note an identification; return whether it is among the latest."""
     cdef int16_t distance = <int16_t>(id - own.top_id)
     cdef uint64_t bit = <uint64_t>1 << (id & 63)
     cdef uint64_t* word = &own.ids[(id & (IDS - 1)) >> 6]
     if distance > -IDS and distance <= 0 and word[0] & bit:
         return True
     own.ids_vary = own.ids_vary or own.top_id      # 0: this is the first
-    if distance >= IDS or distance <= -IDS:        # far from all before: they are forgotten
+    if distance >= IDS or distance <= -IDS:        # far from all before, which are forgotten
         memset(own.ids, 0, sizeof(own.ids))
         own.top_id = id
     while distance > 0 and distance < IDS and own.top_id != id:
@@ -249,8 +255,9 @@ cdef bint note_id(Sender* own, uint16_t id) noexcept:
 
 
 cdef bint is_twice(const Sender* own, const Segment* s) noexcept:
-    """Return whether the packet before was the same one, captured at another place of this machine. An acknowledgement and the reset
-    right behind it differ in their flags alone."""
+    """Return whether the previous packet was the same one, captured at another place of this machine. An
+    acknowledgement and a reset directly after it differ only in their flags.
+    """
     cdef bint again = (
         s.length or s.flags & KC_SYN and own.syn_ts or s.flags & KC_FIN and own.fin_ts or s.flags & KC_RST and own.rst_ts
     )
@@ -282,7 +289,7 @@ cdef void note_flags(Talk* talk, Sender* own, Sender* other, const Segment* s) n
             own.fin_ts = s.ts
 
 
-# Bytes sent
+# Sent bytes
 
 cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
     """Note new, repeated and missing bytes."""
@@ -292,7 +299,7 @@ cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
         own.known, own.next = True, s.seq
     distance = ahead(s.seq, own.next)
     if s.length == 1 and distance == -1:
-        return                                             # keeps the connection alive, or asks for its window
+        return                                             # a keep-alive, or a window probe
     if s.length:
         own.data_segments += 1
         if not own.first_size:
@@ -319,7 +326,7 @@ cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
 
 
 cdef void note_repeated(Sender* own, const Segment* s, uint32_t end) noexcept:
-    """Note a segment that lies before the stream's end: it fills a hole, or was retransmitted."""
+    """Note a segment before the stream's end: it fills a hole, or was retransmitted."""
     cdef int i
     cdef uint64_t wait
     for i in range(own.gap_count):
@@ -346,7 +353,7 @@ cdef void count_resent(Sender* own, uint64_t wait) noexcept:
     own.resent += 1
     own.unacked_resent += 1
     own.resent_wait_ns = max(own.resent_wait_ns, wait)
-    own.waiting = 0                # whose acknowledgement comes, the first one's or the second's, can't be told (Karn)
+    own.waiting = 0                # the acknowledgement may be for either transmission (Karn)
 
 
 cdef void note_hole(Sender* own, const Segment* s) noexcept:
@@ -357,7 +364,7 @@ cdef void note_hole(Sender* own, const Segment* s) noexcept:
 
 
 cdef void note_start(Sender* own, const Segment* s) noexcept:
-    """Note the first eight bytes; their meaning is known only where the stream begins."""
+    """Note the first eight bytes, whose meaning is known only at the stream's beginning."""
     cdef uint32_t i
     own.first_size, own.first_ts = s.length, s.ts
     for i in range(8):
@@ -365,7 +372,9 @@ cdef void note_start(Sender* own, const Segment* s) noexcept:
 
 
 cdef void note_alert(Sender* own, Sender* other, const Segment* s) noexcept:
-    """Note a TLS alert in the records that begin in this segment: in the clear, or one that ends a handshake of TLS 1.3."""
+    """Note a TLS alert in the records that begin in this segment: in the clear, or one that ends a TLS 1.3
+    handshake.
+    """
     cdef const uint8_t* p = s.data
     cdef size_t left = s.captured, size
     while left >= 7 and 0x14 <= p[0] <= 0x17 and p[1] == 3 and p[2] <= 4:
@@ -387,14 +396,14 @@ cdef void note_alert(Sender* own, Sender* other, const Segment* s) noexcept:
 
 
 cdef inline bint shakes_hands(Sender* by) noexcept:
-    """Return whether the start of the stream was seen, and is a handshake of TLS."""
+    """Return whether the start of the stream was captured, and is a TLS handshake."""
     return by.first_bytes >> 48 == HANDSHAKE_3
 
 
 # Acknowledgements
 
 cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
-    """Note the other end's bytes that a segment acknowledges, duplicate ACKs and selective ones."""
+    """Note the bytes of the other end that a segment acknowledges, duplicate ACKs and selective ones."""
     cdef int32_t distance = ahead(s.ack, other.acked) if other.heard else 1
     own.sacks += s.sack == KC_SACK
     own.repeats += s.sack == KC_DSACK
@@ -413,7 +422,7 @@ cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
 
 
 cdef void sample(Sender* by, const Segment* s) noexcept:
-    """Sample the round trip of the last segment that an ACK covers."""
+    """Measure the round trip of the last segment that an ACK covers."""
     cdef int i, done = 0
     cdef uint64_t took = 0
     for i in range(by.waiting):
@@ -441,7 +450,7 @@ cdef void note_window(Sender* own, const Segment* s) noexcept:
         own.zero_windows += 1
 
 
-# Round trips by their logarithm: up to 4 us one by one, then four steps an octave
+# Round trips by their logarithm: up to 4 us one by one, then four steps per octave
 
 cdef inline int step_of(uint64_t ns) noexcept:
     cdef uint64_t us = ns // 1000
@@ -455,7 +464,9 @@ cdef inline int step_of(uint64_t ns) noexcept:
 
 
 cdef int64_t quantile(const Sender* by, int percent) noexcept:
-    """Return the round trip (ns) that `percent` of the samples do not exceed, to a quarter of an octave; -1 without samples."""
+    """Return the round trip (ns) that `percent` of the samples do not exceed, to a quarter of an octave; -1 without
+    samples.
+    """
     cdef uint64_t rank = (by.sampled * percent + 99) // 100, seen = 0
     cdef int64_t last
     cdef int i

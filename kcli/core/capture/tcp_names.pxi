@@ -1,6 +1,6 @@
 # The names of counted connections and of their ends.
 
-# The ends of a row, and which of them stands first in it.
+# The ends of a row, and which of them is the first in it.
 cdef struct Named:
     Ends ends
     int32_t twin, first
@@ -22,10 +22,11 @@ def end_pairs(bytes rows not None):
 
 
 def link_texts(bytes rows not None, const uint8_t[::1] turned not None):
-    """Return the columns connection, server and client of rows, each as the place of each row's text (int32) among those that
-    differ, where these end (int32, behind a 0), and all of them. turned: by row, whether its first end is the server's.
+    """Return the columns connection, server and client: (the index of each row's text among the distinct ones (int32),
+    the ends of these (int32, after a 0), the texts). turned: by row, whether its first end is the server's.
 
-    A client has behind it what tells a connection from others of the same ends, and so has its connection (as in `name_link`).
+    A client's text has a suffix that distinguishes connections of the same ends, and so has its connection's (see
+    `name_link`).
     """
     cdef const Named* named = <const Named*>PyBytes_AS_STRING(rows)
     cdef Py_ssize_t i, count = PyBytes_GET_SIZE(rows) // <Py_ssize_t>sizeof(Named)
@@ -49,7 +50,7 @@ def link_texts(bytes rows not None, const uint8_t[::1] turned not None):
 
 
 cdef class Links:
-    """Columns of texts, each text once."""
+    """Columns of distinct texts."""
 
     cdef Texts[3] texts
     cdef Column[3] columns

@@ -1,5 +1,5 @@
-# Connections that wait, as two heaps: by the moment at which they have waited long enough, and, once that is over, by the
-# packet of the capture since which they wait. So looking after them costs nothing for those whose time has not come.
+# Waiting connections in two heaps: by the time at which they have waited long enough and, after that, by the packet of
+# the capture since which they wait. Connections whose time has not come cost nothing.
 
 
 cdef inline uint64_t due(Timers* heap, size_t at) noexcept:
@@ -12,7 +12,7 @@ cdef inline void set_flow(Timers* heap, size_t at, Flow* flow) noexcept:
 
 
 cdef void sift(Timers* heap, size_t at) noexcept:
-    """Move the flow that stands here to where it belongs."""
+    """Move the flow at this place to its correct place."""
     cdef Flow* flow = heap.flows[at]
     cdef uint64_t key = due(heap, at)
     cdef size_t child
@@ -46,7 +46,7 @@ cdef int push_timer(Timers* heap, Flow* flow) except -1:
 
 
 cdef void pull_timer(Flow* flow) noexcept:
-    """Take a flow out of the heap that it is in, if any."""
+    """Remove a flow from its heap, if it is in one."""
     cdef Timers* heap = flow.timers
     cdef size_t at = flow.place
     if heap == NULL:

@@ -1,5 +1,5 @@
-# A connection with TLS in its steady state: its records are put together here, opened by kcli.capture.tls, and what they
-# protect is read as a connection's bytes are.
+# A steady connection with TLS: its records are assembled here, decrypted by kcli.capture.tls, and their contents read
+# like a connection's bytes.
 
 cdef enum:
     RECORD_HEADER = 5
@@ -7,7 +7,7 @@ cdef enum:
 
 
 cdef int read_records(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
-    """Open the records that these bytes make whole; the others wait. What is odd goes the slower way."""
+    """Decrypt the records that these bytes complete; the rest waits. Odd records go the slower way."""
     cdef PartialFrame* part = &state.record[d]
     cdef size_t whole, take, size
     state.came[d] = ts
@@ -45,9 +45,11 @@ cdef int read_records(Correlator correlator, Flow* flow, ConnectionState* state,
 
 
 cdef int open_records(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t size, PartialFrame* owner) except -1:
-    """Read what whole records protect. The connection may be handed over by it, and is where one does not open.
+    """Read the contents of whole records. The connection may be handed over meanwhile, and is if a record does not
+    decrypt.
 
-    owner: what the records stand in, which is emptied."""
+    owner: holds the records, and is emptied.
+    """
     cdef bytes text, rest
     cdef size_t n, used
     text, used = (<object>state.connection).open_records(d, ts, PyMemoryView_FromMemory(<char*>data, size, PyBUF_READ))
@@ -66,10 +68,12 @@ cdef int open_records(Correlator correlator, Flow* flow, ConnectionState* state,
 
 
 cdef inline size_t record_wanted(const uint8_t* data, size_t n) noexcept:
-    """Return the bytes of the TLS record that begins here, its header included; RECORD_HEADER while that is not whole."""
+    """Return the size in bytes of the TLS record at the start, with its header; RECORD_HEADER while the header is
+    incomplete.
+    """
     return RECORD_HEADER + <size_t>be16(data + 3) if n >= RECORD_HEADER else RECORD_HEADER
 
 
 cdef inline bint is_record(const uint8_t* data, size_t n) noexcept:
-    """Return whether a TLS record's header, of which only a part may be there, can begin here."""
+    """Return whether a TLS record's header may begin here; it may be incomplete."""
     return n < RECORD_HEADER or (20 <= data[0] <= 23 and data[1] == 3 and data[2] <= 4 and be16(data + 3) <= MAX_RECORD)

@@ -1,1 +1,1 @@
-"""Messages: the step tables of their grammars and the verbs that run on them; names, hashes, JSON text."""
+"""Reads and writes messages: step tables of their grammars, and the operations on them; names, hashes, JSON text."""

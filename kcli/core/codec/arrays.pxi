@@ -1,9 +1,9 @@
-# Nodes that hold others: arrays, and structs that may be null.
+# Nodes that contain others: arrays, and structs that may be null.
 
 
 @cython.final
 cdef class Array(Node):
-    """Elements behind their count."""
+    """Elements with their count in front."""
 
     cdef readonly Node element
     cdef readonly int flags
@@ -14,7 +14,7 @@ cdef class Array(Node):
         self.least = 1 if compact else 4
 
     cdef int64_t count(self, Cursor* cursor) noexcept:
-        """Read the number of elements; -1 null, -2 stopped."""
+        """Return the number of elements; -1: null, -2: stopped."""
         cdef uint32_t compact
         cdef int64_t count
         cdef const uint8_t* at = cursor.at
@@ -66,7 +66,9 @@ cdef class Array(Node):
         return made
 
     cdef int find_end(self, Cursor* cursor, int64_t count) noexcept:
-        """Skip to the element that is cut, where more are announced than fit, so that the error names it; always -1."""
+        """Skip to the element that is cut, if the count is more than fits, so that the error names it; always return
+        -1.
+        """
         cdef int64_t i
         for i in range(count):
             if self.element.skip_c(cursor):
@@ -111,7 +113,7 @@ cdef class Array(Node):
         return diff_array(self, pair, sides)
 
     cdef int64_t skip_fixed(self, int64_t count, Cursor* cursor) noexcept:
-        """Skip elements of one size, up to the first that has tags or is cut: how many."""
+        """Skip elements of one size, up to the first that has tags or is cut; return their number."""
         cdef int64_t i = 0
         cdef Py_ssize_t width = self.element.fixed
         cdef Py_ssize_t step = self.element.least
@@ -151,7 +153,7 @@ cdef class Array(Node):
 
 
 cdef class Optional(Node):
-    """A struct that may be null: a byte in front, 1 where it is there, for null -1, or 0 of a tagged field."""
+    """A struct that may be null, with a byte in front: 1 if it is there; for null -1, or 0 in a tagged field."""
 
     cdef readonly Node inner
     cdef uint8_t null

@@ -1,4 +1,4 @@
-# Where two rows of record batches differ: plain ones of magic 2, whose records stand in them uncompressed.
+# Compares two rows of record batches: plain ones of magic 2, whose records are not compressed.
 
 from kcli.core.codec.layouts cimport (
     KB_AT_ATTRIBUTES, KB_AT_BATCH_LENGTH, KB_AT_MAGIC, KB_AT_RECORD_COUNT, KB_HEADER_2, KB_OVERHEAD,
@@ -20,7 +20,7 @@ cdef str HEADER_COUNT = "headers#count", HEADERS = "headers"
 
 
 def batch_differences(Message header not None, bytes one not None, bytes other not None):
-    """Compare all of the bytes as record batches, with Node.differences's result. header: the node of a batch's header."""
+    """Compare all bytes as record batches, with Node.differences's result. header: the node of a batch's header."""
     cdef Pair pair
     cdef list found = [], added = []
     start_pair(&pair, one, 0, other, 0, found, added)
@@ -29,7 +29,7 @@ def batch_differences(Message header not None, bytes one not None, bytes other n
 
 
 cdef int diff_records(int flags, Pair* pair, int sides) except -2:
-    """Compare a records field: its length and the batches behind it."""
+    """Compare a records field: its length and the batches after it."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     cdef Py_ssize_t ones = length_of(RECORDS, flags, &pair.one) if sides & ONE else -1
@@ -68,7 +68,7 @@ cdef int diff_batches(Pair* pair, int sides, Py_ssize_t ones, Py_ssize_t others)
 
 
 cdef int enter_list(Pair* pair, str name) noexcept:
-    """Set the trail to the first of a list's entries, two levels deeper."""
+    """Set the trail to the first entry of a list, two levels deeper."""
     pair.trail.name[pair.trail.depth + 1] = <PyObject*>name
     pair.trail.depth += 2
     pair.trail.name[pair.trail.depth] = NULL
@@ -77,7 +77,7 @@ cdef int enter_list(Pair* pair, str name) noexcept:
 
 
 cdef const uint8_t* batch_end(Cursor* cursor) noexcept:
-    """Return the end of the batch; NULL: it is cut, or of a kind that the reference reads."""
+    """Return the end of the batch; NULL if it is cut, or of a kind that the reference reads."""
     cdef const uint8_t* at = cursor.at
     cdef Py_ssize_t size
     if cursor.end - at < KB_HEADER_2 or at[KB_AT_MAGIC] != 2 or be16(at + KB_AT_ATTRIBUTES) & CODEC_OR_CONTROL:
@@ -161,7 +161,7 @@ cdef int diff_headers(Pair* pair, int sides) except -2:
 
 
 cdef int diff_varint(Pair* pair, int sides, str name, int most, int64_t* value, int64_t* other_value) except -2:
-    """Compare a zigzag varint, and give the value of each side that has one."""
+    """Compare a zigzag varint, and set the value of each side that has one."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     if sides & ONE and zigzag(&pair.one, most, value) or sides & OTHER and zigzag(&pair.other, most, other_value):
@@ -174,7 +174,7 @@ cdef int diff_varint(Pair* pair, int sides, str name, int most, int64_t* value, 
 
 
 cdef int diff_bytes(Pair* pair, int sides, str name, bint nullable) except -2:
-    """Compare bytes behind their length as a zigzag varint; a length below 0 is null."""
+    """Compare bytes with their length as a zigzag varint; a length below 0 is null."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     cdef int64_t size = -1, other_size = -1
@@ -200,7 +200,7 @@ cdef inline int zigzag(Cursor* cursor, int most, int64_t* value) noexcept:
 
 
 cdef inline int zigzag_bytes(Cursor* cursor, bint nullable, int64_t* size) noexcept:
-    """Skip them."""
+    """Skip bytes with their length as a zigzag varint, and set that length."""
     if zigzag(cursor, VARINT_MOST, size) or size[0] > cursor.end - cursor.at or (size[0] < 0 and not nullable):
         return -1
     if size[0] > 0:

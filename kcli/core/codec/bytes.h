@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What is called for each number or piece of text: a call would cost more than what it does. */
+/* For functions that are called for each number or piece of text, as a call would cost more than their work. */
 #define KC_ALWAYS static inline __attribute__((always_inline))
 
 static inline uint16_t kc_be16(const uint8_t *p) { uint16_t v; memcpy(&v, p, 2); return __builtin_bswap16(v); }
@@ -20,7 +20,7 @@ static inline void kc_set_double(void *p, double d) { uint64_t v; memcpy(&v, &d,
 
 enum { KC_VARINT_CUT = -1, KC_VARINT_LONG = -2, KC_VARINT_PADDED = -3 };
 
-/* An unsigned varint of 32 bits in its shortest form: the bytes it takes, or one of the codes above. */
+/* Reads an unsigned varint of 32 bits in its shortest form; returns its bytes, or one of the codes above. */
 static inline int kc_uvarint(const uint8_t *p, const uint8_t *end, uint32_t *value) {
     uint32_t v = 0;
     if (p < end && *p < 0x80) {
@@ -40,7 +40,7 @@ static inline int kc_uvarint(const uint8_t *p, const uint8_t *end, uint32_t *val
     return KC_VARINT_LONG;
 }
 
-/* At most 5 bytes; the end. */
+/* Writes at most 5 bytes; returns the end. */
 static inline uint8_t *kc_set_uvarint(uint8_t *p, uint32_t v) {
     while (v >= 0x80) {
         *p++ = (uint8_t)(v | 0x80);

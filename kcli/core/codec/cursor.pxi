@@ -1,4 +1,4 @@
-# Reading: bounds, varints, and what stopped a reader.
+# Reading: bounds, varints, and the reason why a reader stopped.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -26,7 +26,7 @@ cdef extern from "bytes.h" nogil:
     uint8_t* set_uvarint "kc_set_uvarint"(uint8_t* at, uint32_t value)
 
 
-# Raw references: the readers count by hand, so that no check stands between one field and the next.
+# Raw references, which the readers count themselves, so that no check is between fields.
 cdef extern from "Python.h":
     PyObject* None_ "Py_None"
     PyObject* True_ "Py_True"
@@ -72,12 +72,12 @@ cdef extern from "Python.h":
 
 cdef enum Code:
     FINE = 0
-    SHORT            # `need` bytes, `left` are there
+    SHORT            # `need` bytes, but only `left` are there
     LONG_VARINT      # a varint of more than 32 bits
-    NOT_NULLABLE     # null where the version has no null
-    COUNT            # an array of `need` elements that take no bytes, `left` bytes are there
-    TAG_SIZE         # a tagged field that says `need` bytes and takes `left`
-    ODD              # lawful perhaps, not canonical: for the fallback
+    NOT_NULLABLE     # null in a version without null
+    COUNT            # an array of `need` elements without bytes, but only `left` bytes are there
+    TAG_SIZE         # a tagged field of `need` bytes that has `left`
+    ODD              # perhaps lawful, but not canonical: for the fallback
     RAISED           # a Python exception is set
 
 
@@ -114,7 +114,7 @@ cdef inline int varint(Cursor* cursor, uint32_t* value) noexcept:
 
 
 cdef int within(Cursor* cursor, object name) noexcept:
-    """Note on the way out where the error lies; always -1."""
+    """Note the path of an error while returning from it; always return -1."""
     if cursor.code == ODD or cursor.code == RAISED:
         return -1
     cdef PyObject* made
@@ -140,7 +140,7 @@ cdef void start(Cursor* cursor, const uint8_t* data, Py_ssize_t size, JsonContex
 
 
 cdef object path_text(object names):
-    """Return `topics[3].partitions[5].fetchOffset` from names and indices, innermost first."""
+    """Return `topics[3].partitions[5].fetchOffset` from names and indexes, innermost first."""
     text = ""
     for name in reversed(names):
         if isinstance(name, int):
@@ -171,7 +171,7 @@ cdef object reason_text(Cursor* cursor, Py_ssize_t offset):
 
 
 cdef int fail(Cursor* cursor, Py_ssize_t offset) except -1:
-    """Raise what stopped the cursor (not ODD), naming the place in the buffer that was given."""
+    """Raise the error for the cursor's stop (not ODD), with its offset in the given buffer."""
     if cursor.code == RAISED:
         xdecref(cursor.path)
         if err_occurred() == NULL:
@@ -189,6 +189,6 @@ cdef object _kept = None
 
 
 cdef void keep_error(object error) noexcept:
-    """Keep a hook's exception, to be raised again at the top: the levels between do not look."""
+    """Keep a hook's exception, to raise it again at the top, as the levels between do not check."""
     global _kept
     _kept = error

@@ -1,11 +1,11 @@
-# The message inside an Envelope as JSON. kcli/grammar/envelopes.py has the rules, and takes over what is odd.
+# The message inside an Envelope as JSON. kcli/grammar/envelopes.py has the rules, and handles odd envelopes.
 
 
 cdef class Envelope(Secret):
-    """A bytes field that holds a request, or (answers) the response to the request in the envelope that was met last.
+    """A bytes field that holds a request, or (answers) the response to the request in the latest envelope.
 
-    inside: inside(API key, version) gives the nodes of header and body, and the text that ends the header and begins the
-    body; None where no such message may stand in an envelope.
+    inside: inside(API key, version) returns the nodes of header and body, and the text that ends the header and begins
+    the body; None if an envelope cannot hold the message.
     """
 
     cdef readonly object inside
@@ -47,7 +47,7 @@ cdef class Envelope(Secret):
         return no_memory(cursor) if out_redacted(out, length) else 0
 
     cdef int open(self, const uint8_t* at, Py_ssize_t length, JsonContext* context, Out* out) noexcept:
-        """Write what is inside; what stopped it, where nothing of it is to be shown."""
+        """Write the message inside; return the reason to stop if nothing of it may be shown."""
         cdef JsonContext inner
         cdef Cursor cursor
         cdef PyObject* found
@@ -81,7 +81,9 @@ cdef class Envelope(Secret):
         return RAISED if out_put(out, b',"base64":', 10) or out_base64(out, at, length) or out_put(out, b"}", 1) else FINE
 
     cdef PyObject* find(self, int key, int version) noexcept:
-        """Ask `inside` once for each version: its answer as a borrowed reference, or NULL with an exception kept."""
+        """Return the result of `inside`, which is called once per version, as a borrowed reference; NULL with an
+        exception kept.
+        """
         cdef int number = key * 65536 + (version & 0xffff)
         try:
             found = self.known.get(number, self)
@@ -112,6 +114,7 @@ cdef int out_count(Out* out, Py_ssize_t count) noexcept:
 
 
 cdef int json_rare(int op, int flags, Cursor* cursor, Out* out) noexcept:
-    """Write as `json_sized` a field that is rarely shown: with a copy here, the compiler inlines the other into the
-    fields' loop."""
+    """Write a field as `json_sized` does. It is for fields that are rarely shown: with a separate copy here, the
+    compiler inlines the other into the fields' loop.
+    """
     return json_sized(op, flags, cursor, out)

@@ -1,4 +1,4 @@
-# Values of a fixed width: an op for each type, and what read, json and write do with it.
+# Values of a fixed width: an op for each type, and its code for read, json and write.
 
 
 cdef enum Op:
@@ -12,7 +12,7 @@ cdef enum Op:
     FLOAT64
     UUID
     LAST_FIXED = UUID
-    STRING           # from here on: NULLABLE and COMPACT say more
+    STRING           # from here on, NULLABLE and COMPACT add detail
     BYTES
     RECORDS
     CHILD            # an Array, Optional or Message node
@@ -103,7 +103,7 @@ cdef int json_double(Cursor* cursor, Out* out) noexcept:
 
 
 cdef inline char* put_fixed(int op, const uint8_t* at, char* p) noexcept:
-    """Write the JSON of a fixed field other than FLOAT64, at most 24 characters. NULL: not canonical."""
+    """Write the JSON of a fixed field other than FLOAT64, at most 24 characters. Return NULL if it is not canonical."""
     if op == BOOL:
         if at[0] > 1:
             return NULL
@@ -117,7 +117,7 @@ cdef inline char* put_fixed(int op, const uint8_t* at, char* p) noexcept:
     return put_int(p, fixed_int(op, at))
 
 
-# Writing. A value that does not fit raises ValueError; the Trail says where.
+# Writing. A value that does not fit raises ValueError; the Trail has its path.
 
 cdef int write_fixed(int op, PyObject* value, uint8_t* at) except -1:
     cdef int overflow = 0

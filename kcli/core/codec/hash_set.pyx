@@ -1,4 +1,4 @@
-"""A compact set of hashes, for telling whether something was there before without keeping it."""
+"""A compact set of hashes, to tell whether a value was met before without keeping it."""
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -7,7 +7,7 @@ __all__ = ["HashSet"]
 
 
 cdef class HashSet:
-    """A set of 64-bit hashes in 16 bytes each: add(hash) says whether it was there already."""
+    """A set of 64-bit hashes with 16 bytes for each; add(hash) returns whether it was there already."""
 
     cdef uint64_t* slots
     cdef size_t capacity, used
@@ -55,7 +55,7 @@ cdef class HashSet:
 
 
 cdef bint put(uint64_t* slots, size_t capacity, uint64_t key) noexcept nogil:
-    """Put a key into a table with room; False when it is there."""
+    """Put a key into a table with room; return False if it is there already."""
     cdef size_t at = (key ^ (key >> 32)) * <uint64_t>0x9E3779B97F4A7C15 & (capacity - 1)
     while slots[at]:
         if slots[at] == key:

@@ -1,4 +1,4 @@
-/* Values by a pair of numbers, numbers for texts. */
+/* Values by a pair of numbers, and numbers for texts. */
 #ifndef KC_INTERNER_H
 #define KC_INTERNER_H
 
@@ -24,7 +24,7 @@ static inline uint64_t kc_map_find(const kc_map *map, uint64_t a, uint64_t b) {
     return 0;
 }
 
-/* Ask for the memory that a search will read. */
+/* Prefetch the memory that a search will read. */
 static inline void kc_map_ahead(const kc_map *map, uint64_t a, uint64_t b) {
     if (map->slots) __builtin_prefetch(&map->slots[kc_mix_two(a, b) & map->mask]);
 }
@@ -50,7 +50,7 @@ static int kc_map_grow_to(kc_map *map, size_t size) {
 
 static int kc_map_grow(kc_map *map) { return kc_map_grow_to(map, map->slots ? (map->mask + 1) * 2 : 16); }
 
-/* Room for so many entries. */
+/* Makes room for this many entries. */
 static int kc_map_reserve(kc_map *map, size_t count) {
     size_t size = 16;
     while (count * 4 > (size - 1) * 3) size *= 2;
@@ -72,7 +72,7 @@ static void kc_map_drop(kc_map *map, uint64_t a, uint64_t b) {
     while (map->slots[at].value && !(map->slots[at].a == a && map->slots[at].b == b)) at = (at + 1) & map->mask;
     if (!map->slots[at].value) return;
     map->used--;
-    /* Those behind move up, unless that would put them before the place that their hash gives. */
+    /* Later entries move up, unless that would put them before the place of their hash. */
     for (size_t next = (at + 1) & map->mask; map->slots[next].value; next = (next + 1) & map->mask) {
         size_t home = kc_mix_two(map->slots[next].a, map->slots[next].b) & map->mask;
         if (((next - home) & map->mask) >= ((next - at) & map->mask)) {
@@ -104,8 +104,8 @@ static inline uint64_t kc_hash(const uint8_t *data, size_t size) {
     return kc_mix_two(hash, word);
 }
 
-/* Texts by number from 1 on; `kind` keeps apart what the bytes alone would not. `ends`: their first and last 8 bytes,
-   which is all of a topic id. */
+/* Texts by number from 1 on; `kind` distinguishes texts with the same bytes. `ends`: their first and last 8 bytes,
+ * which are a whole topic id. */
 typedef struct { uint64_t ends[2]; uint8_t *data; size_t size; uint64_t hash; int kind; } kc_text;
 typedef struct { kc_text *texts; uint32_t *table; size_t count, room, mask; } kc_texts;
 
@@ -149,7 +149,7 @@ static int kc_texts_grow(kc_texts *t) {
     return 0;
 }
 
-/* The text's number, given to it now if it has none; 0: no memory. */
+/* Returns the text's number, which is assigned now if it is new; 0: no memory. */
 static uint32_t kc_text_number(kc_texts *t, const uint8_t *data, size_t size, int kind) {
     uint32_t found = kc_text_find(t, data, size, kind);
     if (found) return found;

@@ -1,7 +1,7 @@
 /* Text from bytes: the JSON forms of numbers, strings, bytes and uuids.
  *
- * A function that takes `char *p` writes there and returns the end; its caller has reserved the room.
- * A function that takes `kc_out *` reserves for itself and returns KC_OK, KC_MEMORY or KC_UTF8. */
+ * A function with `char *p` writes there and returns the end; its caller has reserved the room. A function with `kc_out
+ * *` reserves the room itself and returns KC_OK, KC_MEMORY or KC_UTF8. */
 #ifndef KCLI_TEXT_H
 #define KCLI_TEXT_H
 
@@ -84,7 +84,7 @@ static inline char *kc_uuid(char *p, const uint8_t *bytes) {
     return p + 2;
 }
 
-/* The 16 bytes of a uuid's text of 22 characters; 0, or -1 when it is none. */
+/* Reads the 16 bytes of a uuid from its text of 22 characters; returns 0, or -1 for other text. */
 static inline int kc_uuid_parse(uint8_t *uuid, const uint8_t *text) {
     uint32_t bits = 0;
     int filled = 0, at = 0;
@@ -103,7 +103,8 @@ static inline int kc_uuid_parse(uint8_t *uuid, const uint8_t *text) {
     return bits & 15 ? -1 : 0;
 }
 
-/* Length of the well-formed UTF-8 character at `s` (RFC 3629: no surrogates, no over-long forms), 0 if there is none. */
+/* Returns the length of the well-formed UTF-8 character at `s` (RFC 3629: no surrogates, no over-long forms); 0: none.
+ * */
 static inline size_t kc_utf8_char(const uint8_t *s, size_t left) {
     uint8_t c = s[0];
     if (c < 0x80) return 1;
@@ -122,14 +123,14 @@ static inline size_t kc_utf8_char(const uint8_t *s, size_t left) {
 
 static inline int kc_is_plain(uint8_t c) { return (uint8_t)(c - 0x20) < 0x5f && c != '"' && c != '\\'; }
 
-/* Nonzero when one of the eight bytes is a control character, DEL, a quote, a backslash or outside ASCII. */
+/* Nonzero if one of the eight bytes is a control character, DEL, a quote, a backslash or outside ASCII. */
 static inline uint64_t kc_not_plain8(uint64_t w) {
     const uint64_t ones = 0x0101010101010101ULL, high = 0x8080808080808080ULL;
     uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
     return ((w - ones * 0x20) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | (w + ones) | w) & high;
 }
 
-/* The characters up to the first that is not plain are copied with their scan, eight at a time; the room is the caller's. */
+/* Copies the characters up to the first that is not plain, eight at a time; the caller has reserved the room. */
 static inline size_t kc_copy_plain(char *p, const uint8_t *s, size_t n) {
     size_t i = 0;
     while (n - i >= 8) {
@@ -139,7 +140,7 @@ static inline size_t kc_copy_plain(char *p, const uint8_t *s, size_t n) {
         memcpy(p + i, &w, 8);
         i += 8;
     }
-    if (i && n - i < 8) {               /* the last eight, of which some are copied already */
+    if (i && n - i < 8) {               /* the last eight, some of which are copied already */
         uint64_t w;
         memcpy(&w, s + n - 8, 8);
         if (!kc_not_plain8(w)) {
@@ -171,8 +172,8 @@ static inline char *kc_escape(char *p, uint8_t c) {
     return p + 5;
 }
 
-/* Does this well-formed character outside ASCII steer a terminal or end a line: U+0080 to U+009F, U+061C, U+200E, U+200F,
- * U+2028 to U+202E, U+2066 to U+2069? The same set as UNSAFE in kcli/legible.py. */
+/* Returns whether this well-formed character outside ASCII controls a terminal or ends a line: U+0080 to U+009F,
+ * U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069. It is the same set as UNSAFE in kcli/legible.py. */
 static inline int kc_steers(const uint8_t *s) {
     if (s[0] == 0xe2) {
         if (s[1] == 0x80) return s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xa8 && s[2] <= 0xae);
@@ -181,7 +182,7 @@ static inline int kc_steers(const uint8_t *s) {
     return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
 }
 
-/* A character of two or three bytes as \uXXXX: 6 characters. */
+/* Writes a character of two or three bytes as \uXXXX: 6 characters. */
 static inline char *kc_escape_wide(char *p, const uint8_t *s, size_t length) {
     static const char hex[17] = "0123456789abcdef";
     unsigned c = length == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu) : (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
@@ -191,7 +192,7 @@ static inline char *kc_escape_wide(char *p, const uint8_t *s, size_t length) {
     return p + 6;
 }
 
-/* The rest of a string behind its plain start, with escapes; takes no more than 6 characters for a byte. */
+/* Writes the rest of a string after its plain start, with escapes; needs at most 6 characters for a byte. */
 static int kc_string_rest(kc_out *out, const uint8_t *s, size_t n) {
     if (n > SIZE_MAX / 6 - 16 || kc_reserve(out, n * 6 + 1)) return KC_MEMORY;
     char *p = out->data + out->size;
@@ -220,7 +221,7 @@ static int kc_string_rest(kc_out *out, const uint8_t *s, size_t n) {
     return KC_OK;
 }
 
-/* A JSON string, quotes included. KC_UTF8: not well-formed; out->size is then left as it was. */
+/* Writes a JSON string with quotes. KC_UTF8: not well-formed; out->size is then unchanged. */
 static inline int kc_string(kc_out *out, const uint8_t *s, size_t n) {
     size_t before = out->size;
     if (kc_reserve(out, n + 10)) return KC_MEMORY;
@@ -239,7 +240,7 @@ static inline int kc_string(kc_out *out, const uint8_t *s, size_t n) {
     return code;
 }
 
-/* Whether bytes are well-formed UTF-8. */
+/* Returns whether bytes are well-formed UTF-8. */
 static inline int kc_is_utf8(const uint8_t *s, size_t n) {
     size_t i = 0, length;
     uint64_t eight;

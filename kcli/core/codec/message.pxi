@@ -2,10 +2,10 @@
 
 
 cdef class Message(Node):
-    """Named fields in order, then tagged ones where the version is flexible.
+    """Named fields in order, followed by tagged ones in flexible versions.
 
-    fields: (name, node, default value); tagged: (name, tag, node). A tagged field is in the value only when it was sent;
-    tags without a name stand in "_unknownTaggedFields".
+    fields: (name, node, default value); tagged: (name, tag, node). A tagged field is in the value only if it was sent;
+    unknown tags are in "_unknownTaggedFields".
     """
 
     cdef readonly list fields
@@ -67,8 +67,9 @@ cdef class Message(Node):
         return 0
 
     cdef int measure(self) except -1:
-        """Compute the least bytes of a value, the runs of fixed fields, the fields of direct JSON, and the most room
-        these take."""
+        """Compute the least bytes of a value, the runs of fixed fields, the fields with direct JSON, and the most room
+        for these.
+        """
         cdef int i, run = 0, error_at = 0
         self.least = 1 if self.flexible else 0
         self.room = 4 * KEY_ROOM
@@ -95,7 +96,8 @@ cdef class Message(Node):
 
     cdef int assign_roles(self) except -1:
         """Assign the fields' roles. A topic's id and name in one struct teach the name; an id alone is shown with it
-        (see Names). A config's name and its resource's type tell whether its value is a secret."""
+        (see Names). A config's name and its resource's type decide whether its value is a secret.
+        """
         judged = any(isinstance(node, Secret) and (<Secret>node).judge is not None for _, node, _ in self.fields)
         self.scanned = not judged and not self.guarded
         for i, (name, node, _) in enumerate(self.fields):
@@ -114,7 +116,7 @@ cdef class Message(Node):
         return 0
 
     cdef int cut(self, int first, Cursor* cursor) noexcept:
-        """Find the field of a fixed run at which the bytes end, and stop there; always -1."""
+        """Find the field of a fixed run at which the bytes end, and stop there; always return -1."""
         cdef int i = first
         while cursor.end - cursor.at >= self.steps[i].width:
             cursor.at += self.steps[i].width
@@ -131,7 +133,7 @@ cdef class Message(Node):
                 return &self.tags[i]
         return NULL
 
-    # The verbs
+    # Operations
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept:
         return read_message(self, cursor)

@@ -1,4 +1,4 @@
-# Where two messages of one layout differ: a walk over both at once.
+# Compares two messages of one layout by a walk over both at once.
 
 cdef enum Side:
     ONE = 1
@@ -8,11 +8,11 @@ cdef enum Side:
 cdef str TAG_SECTION = "_tags"
 
 
-cdef struct TagHead:      # of the section that a side is in
-    uint32_t left         # tags behind this one
+cdef struct TagHead:      # the section of one side
+    uint32_t left         # tags after this one
     uint32_t tag, size
     int64_t before
-    bint held             # its field is still to be compared
+    bint held             # its field has not been compared yet
 
 
 cdef object differences_of(
@@ -51,7 +51,7 @@ cdef inline bint are_alike(Pair* pair, int sides, const uint8_t* one, const uint
 cdef int note(
     Pair* pair, int sides, const uint8_t* one, const uint8_t* other, str kind, object value, object other_value
 ) except -2:
-    """Note the bytes from there to where the sides stand, at the trail's path."""
+    """Note the bytes from there to the cursors of the sides, at the trail's path."""
     expected = (one - pair.one.base, pair.one.at - pair.one.base, kind, value) if sides & ONE else None
     got = (other - pair.other.base, pair.other.at - pair.other.base, kind, other_value) if sides & OTHER else None
     (<list>(pair.found if sides & ONE else pair.added)).append((trail_text(&pair.trail), expected, got))
@@ -78,7 +78,7 @@ cdef str kind_text(int op, int flags):
 
 
 cdef object value_of(int op, int flags, const uint8_t* at, const uint8_t* end):
-    """Return the reference's value of the bytes of one whole scalar, canonical or not."""
+    """Return the reference's value for the bytes of one whole scalar, canonical or not."""
     cdef Cursor cursor
     cdef Py_ssize_t length
     if op > LAST_FIXED:
@@ -163,7 +163,7 @@ cdef int diff_message(Message message, Pair* pair, int sides) except -2:
 
 
 cdef inline bint skip_alike(Pair* pair, Py_ssize_t size) noexcept:
-    """Skip bytes that are the same; False: they are not, or not there."""
+    """Skip bytes that are the same; return False if they differ, or are missing."""
     if pair.one.end - pair.one.at < size or pair.other.end - pair.other.at < size:
         return False
     if memcmp(pair.one.at, pair.other.at, size) != 0:
@@ -230,7 +230,7 @@ cdef int diff_heads(Pair* pair, TagHead ones, TagHead others) except -2:
 
 
 cdef inline int take_head(Cursor* cursor, TagHead* head) noexcept:
-    """Read the next tag and its size, where there is one and none is held."""
+    """Read the next tag and its size, if there is one and none is held."""
     if head.held or not head.left:
         return 0
     head.left -= 1
@@ -271,7 +271,7 @@ cdef int diff_tag(Message message, Pair* pair, int sides, TagHead* ones, TagHead
 
 
 cdef int diff_unknown(uint32_t tag, Pair* pair, int sides) except -2:
-    """Compare an unknown tagged field, whose bytes are all that is left to the sides."""
+    """Compare an unknown tagged field, whose bytes are the rest of the sides."""
     cdef const uint8_t* one = pair.one.at
     cdef const uint8_t* other = pair.other.at
     cdef bytes data = b"", other_data = b""

@@ -1,9 +1,9 @@
-# A message as JSON text, straight from the bytes.
+# A message as JSON text, directly from the bytes.
 
 
-# A topic's id and name, as they were met in one struct.
+# A topic's id and name in one struct.
 cdef struct TopicMet:
-    const uint8_t* id             # NULL: none, or nobody asks
+    const uint8_t* id             # NULL: none, or not needed
     size_t name_at, name_size     # the name's JSON in the text
 
 
@@ -25,7 +25,7 @@ cdef inline int json_message(Message message, Cursor* cursor, Out* out) noexcept
         at = cursor.at
         if step.error_at and (step.error_at == SEVERAL or be16(at + step.error_at - 2)):
             note_error(cursor)
-        while step.direct:                # the step behind the last one is not
+        while step.direct:                # the step after the last one is not
             p = put_fixed(step.op, at, put_key(step, p))
             if p == NULL:
                 return stop(cursor, ODD, at, 0, 0)
@@ -108,7 +108,7 @@ cdef inline int json_step(Step* step, Cursor* cursor, Out* out) noexcept:
 
 
 cdef int name_topic(TopicMet* topic, Cursor* cursor, Out* out) noexcept:
-    """Learn the name that stands beside an id, or show the one known for it."""
+    """Learn the name beside an id, or write the known name of an id."""
     cdef NameTable* names = cursor.context.names
     cdef Name* name
     if topic.name_size > 2 and out.data[topic.name_at] == b'"':
@@ -151,7 +151,7 @@ cdef int json_tag(Message message, Step* step, uint32_t size, Cursor* cursor, Ou
     cdef const uint8_t* end = cursor.end
     cdef const uint8_t* at = cursor.at
     cdef char* p
-    cdef int comma = out.data[out.size - 1] == b"{"      # none behind the opening brace
+    cdef int comma = out.data[out.size - 1] == b"{"      # none after the opening brace
     cursor.end = at + size
     if step.is_error:
         note_error(cursor)

@@ -1,9 +1,9 @@
-# A message read for what exchanges are counted by: whether JSON could be made of it, its error codes, topic names.
+# Reads a message for counting exchanges: whether it has JSON, its error codes, topic names.
 
 
-# A topic's id and name, as they stand in one struct.
+# A topic's id and name in one struct.
 cdef struct TopicSeen:
-    const uint8_t* id             # NULL: none, or nobody asks
+    const uint8_t* id             # NULL: none, or not needed
     const uint8_t* name
     Py_ssize_t size               # of the name, -1: null or none
 
@@ -18,7 +18,7 @@ cdef int scan_message(Message message, Cursor* cursor, Out* out) noexcept:
     while True:
         if step.run > cursor.end - cursor.at:
             return -1
-        while step.width:                 # the step behind the last one has none
+        while step.width:                 # the step after the last one has none
             if step.told and scan_fixed(step, &topic, cursor, out):
                 return -1
             cursor.at += step.width
@@ -76,7 +76,7 @@ cdef int scan_tag(Step* step, uint32_t size, Cursor* cursor, Out* out) noexcept:
 
 
 cdef inline int scan_fixed(Step* step, TopicSeen* topic, Cursor* cursor, Out* out) noexcept:
-    """Read a fixed field that may be wrong, or tells something."""
+    """Read a fixed field that may be invalid, or has a meaning for others."""
     cdef int64_t code
     cdef char* p
     if step.role == TOPIC_ID:
@@ -90,7 +90,7 @@ cdef inline int scan_fixed(Step* step, TopicSeen* topic, Cursor* cursor, Out* ou
     if out_reserve(out, step.key_size + KEY_ROOM + VALUE_ROOM):
         return no_memory(cursor)
     p = put_int(put_key(step, out.data + out.size), code)
-    p[0] = b"}"                           # behind the number, as there is something behind each one in JSON
+    p[0] = b"}"                           # after the number, as in JSON a character follows
     out.size = p + 1 - out.data
     return 0
 
@@ -129,7 +129,7 @@ cdef int scan_name(Step* step, TopicSeen* topic, Cursor* cursor) noexcept:
 
 
 cdef int meet_topic(TopicSeen* topic, Cursor* cursor, Out* out) noexcept:
-    """Learn the name that stands beside an id, or note that the id has none."""
+    """Learn the name beside an id, or note that the id has none."""
     cdef NameTable* names = cursor.context.names
     cdef size_t before = out.size
     cdef int failed

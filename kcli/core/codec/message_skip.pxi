@@ -1,4 +1,4 @@
-# Where a message ends.
+# The end of a message.
 
 
 cdef int skip_message(Message message, Cursor* cursor) noexcept:

@@ -1,11 +1,11 @@
-# A message's bytes, of Python values.
+# A message's bytes from Python values.
 
 
 cdef int write_message(Message message, PyObject* value, Out* out, Trail* trail) except -1:
     cdef int i, level
     cdef Py_ssize_t place = 0
     cdef Py_ssize_t used = 0
-    cdef bint in_order = True      # as `read` makes them: then the next key is the next field's, and none is looked up
+    cdef bint in_order = True      # as from `read`: then the next key is the next field's, and needs no lookup
     cdef PyObject* key = NULL
     cdef PyObject* item = NULL
     cdef Step* step

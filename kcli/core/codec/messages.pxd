@@ -1,4 +1,4 @@
-# What the other modules of the core may cimport: the growing buffer, and a message's verbs at C speed.
+# What other modules of the core may cimport: the growing buffer, and the operations on messages.
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -56,50 +56,50 @@ cdef enum RecordsForm:
     RECORDS_COUNT = 3     # the size, and the context counts them
 
 
-# How JSON text is made: what to do with records fields, and which topic names are known.
+# The options of JSON text: the form of records fields, and the known topic names.
 cdef struct JsonContext:
     int records
     PyObject* hook        # borrowed; called with a memoryview, returns bytes: the JSON text of "batches"
-    int64_t records_seen, records_size    # how many there were, and their bytes, where they are counted
+    int64_t records_seen, records_size    # the number of records fields and their bytes, if they are counted
     NameTable* names      # or NULL
-    bint secrets          # show them
-    bint metadata         # the topic at hand is Kafka's own metadata log
-    int resource          # the type of the resource at hand (ConfigResource.Type)
-    size_t name_at, name_size     # where in the text the name of the config at hand is, in quotes
-    size_t redactions     # how many values were hidden so far
-    bint erred            # an error code other than 0 may stand in the text; whoever wants to know sets it to False before
-    bint inner_known      # whether an envelope's request was met, whose API key and version are these
+    bint secrets          # show secrets
+    bint metadata         # the current topic is Kafka's metadata log
+    int resource          # the current resource's type (ConfigResource.Type)
+    size_t name_at, name_size     # the place of the current config's name in the text, with quotes
+    size_t redactions     # the number of hidden values so far
+    bint erred            # there may be an error code other than 0; callers reset it before
+    bint inner_known      # an envelope's request was read, with this API key and version
     int inner_key, inner_version
 
 
-# Where a reader stands, and what stopped it.
+# The position of a reader, and the reason why it stopped.
 cdef struct Cursor:
     const uint8_t* base
     const uint8_t* at
     const uint8_t* end
     int code
-    Py_ssize_t where      # bytes from base to what is wrong
-    int64_t need, left    # figures for the message, by code
-    int64_t says, here    # the innermost array that says more entries than are there; -1: none
-    PyObject* path        # a list of names and indices, innermost first, or NULL
+    Py_ssize_t where      # bytes from base to the fault
+    int64_t need, left    # numbers for the error's text, by code
+    int64_t says, here    # the innermost array whose count is more than its elements; -1: none
+    PyObject* path        # a list of names and indexes, innermost first, or NULL
     JsonContext* context
 
 
-# Where a writer stands: the name, or the index where there is no name, at each level of the value.
+# The path of a writer: at each level of the value the name, or the index if there is no name.
 cdef struct Trail:
     int depth
     PyObject* name[40]
     Py_ssize_t index[40]
 
 
-# Two readers side by side, and what differs between their messages.
+# Two readers side by side, and the differences of their messages.
 cdef struct Pair:
     Cursor one
     Cursor other
     Trail trail
-    PyObject* found       # lists, borrowed: what the first has, in its order; and what only the other has
+    PyObject* found       # borrowed lists: differences; values that only the other has
     PyObject* added
-    PyObject* batch       # the Message of a batch's header, borrowed, or NULL: records are compared as bytes
+    PyObject* batch       # borrowed: the Message of a batch's header; NULL: compare records as bytes
 
 
 cdef class Names:
@@ -107,39 +107,39 @@ cdef class Names:
 
 
 cdef class Node:
-    cdef readonly Py_ssize_t least         # the fewest bytes a value takes
-    cdef Py_ssize_t fixed                  # bytes that each value takes, but for its tags; 0: they differ
-    cdef bint silent                       # any bytes of the fixed width are a value, and none tells an error or a topic
-    cdef readonly bint guarded             # JSON hides bytes that are no known field's
-    cdef public object fallback            # the interpreted codec, for what the fast way refuses
+    cdef readonly Py_ssize_t least         # the fewest bytes of a value
+    cdef Py_ssize_t fixed                  # the bytes of every value, except for its tags; 0: they vary
+    cdef bint silent                       # any bytes of the fixed width are a value, and none tell an error or a topic
+    cdef readonly bint guarded             # JSON hides bytes of no known field
+    cdef public object fallback            # the interpreted codec, for bytes that the core refuses
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept
     cdef int json_c(self, Cursor* cursor, Out* out) noexcept
     cdef int skip_c(self, Cursor* cursor) noexcept
     cdef int scan_c(self, Cursor* cursor, Out* out) noexcept
-    cdef int diff_c(self, Pair* pair, int sides) except -2    # 0, or -1 when refused
+    cdef int diff_c(self, Pair* pair, int sides) except -2    # 0, or -1 if refused
     cdef int write_c(self, PyObject* value, Out* out, Trail* trail) except -1
     cdef int slow(self, Cursor* cursor, Py_ssize_t offset) except -1
     cdef int refuse(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) except -1
 
-    # JSON text of one message at the start of `data`. Returns the bytes consumed; -1 when refused (out.size is then as
-    # before): the Python-level `json` of this node has the full error, or the slower way for non-canonical bytes.
-    # -2 with an exception: a hook raised, or no memory. `whole`: bytes left over stand as "_trailing".
+    # Writes the JSON text of one message at the start of `data`; returns its bytes; -1 if refused (out.size is then as
+    # before): the Python method `json` of this node then has the full error, or reads non-canonical bytes the slower
+    # way. -2: an exception, as a hook raised, or there is no memory. whole: remaining bytes become "_trailing".
     cdef Py_ssize_t json_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole) except -2
-    cdef int json_rest(self, Cursor* cursor, Out* out) noexcept       # what is left, as "_trailing" has it
-    # The same without text, but for the error codes: a key and number for each that is not 0.
+    cdef int json_rest(self, Cursor* cursor, Out* out) noexcept       # the rest as "_trailing"
+    # The same without text, except for the error codes: a key and number for each that is not 0.
     cdef Py_ssize_t scan_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context) except -2
     cdef Py_ssize_t refused(self, Cursor* cursor) except -2
-    # Bytes that the message takes, -1 when refused.
+    # The bytes of the message; -1 if refused.
     cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept
 
 
 # A compiled selection: parts in the order of the bytes.
-cdef struct Pick:         # a field of a run: its place among the run's bytes, and its slot in the row
+cdef struct Pick:         # a field of a run: its offset in the run's bytes, and its slot in the row
     int op, at, slot
 
 
-cdef struct Blank:        # a slot as it is where an entry has nothing for it
+cdef struct Blank:        # a slot of an entry without a value for it
     int64_t value
     int slot
 
@@ -150,18 +150,18 @@ cdef struct Program:
     int count, blank
 
 
-# One step of a program: fields of fixed width, where there are some, and what comes behind them.
+# One step of a program: fields of fixed width, if any, and the field after them.
 cdef struct Part:
     int what
     int op, flags
     int width             # bytes of the fixed fields
-    int slot              # -1: of no interest
+    int slot              # -1: not needed
     int level             # of an array's rows, or of unknown tags'
     int unknown           # slot of the count of unknown tags
     int tag_count
-    uint8_t first, brief  # lengths of one byte that a compact length may have: so many from the first on; 0: none
+    uint8_t first, brief  # compact lengths of one byte that are valid: `brief` of them from `first` on; 0: none
     Py_ssize_t least      # bytes of an array's element
-    Pick* picks           # int32 in front, then int64, then the others; where each kind ends
+    Pick* picks           # int32 in front, then int64, then the others; and the end of each kind
     Pick* fours
     Pick* eights
     Pick* others
@@ -172,14 +172,14 @@ cdef struct Part:
 
 cdef struct TagPart:
     uint32_t tag
-    int slot              # of a 1 when it was sent
+    int slot              # of a 1 if it was sent
     Program below
 
 
 # The rows of one array's entries, or of the message itself (level 0), each of `width` bytes.
 cdef struct Level:
     Out rows
-    const char* template  # a row as it is before anything is read
+    const char* template  # a new row
     size_t width
 
 
@@ -191,8 +191,8 @@ cdef class Selection:
     cdef Level* levels
     cdef Program program
 
-    # Fills the levels from the message at `at`: the bytes it takes, -1 when it can't be read (the interpreted grammar
-    # might). They stay as they are until the next message. Slices start at `base`.
+    # Fills the levels from the message at `at`; returns its bytes, -1 if it can't be read (the interpreted grammar
+    # might). The levels stay until the next message. Slices are relative to `base`.
     cdef Py_ssize_t select_at(self, const uint8_t* base, const uint8_t* at, const uint8_t* end) except -2
     cdef int64_t* add_row(self, int level) noexcept
     cdef int run(self, Program* program, Cursor* cursor, int64_t* row, size_t slots, int64_t rows) noexcept

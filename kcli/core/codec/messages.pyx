@@ -1,9 +1,8 @@
-"""A message's verbs at C speed: read (Python values), json (text straight from the bytes), write, skip, select (columns).
+"""The operations on messages: read (Python values), json (text directly from the bytes), write, skip, select (columns).
 
-A grammar is translated (kcli.grammar.native) to a tree of four kinds of node: Scalar, Array, Optional, Message.
-The fast way takes canonical bytes only; what it refuses goes to the node's `fallback`, the interpreted grammar, which
-either has a form that keeps the odd bytes or raises the full error. Bounds: nothing is allocated for a count before
-the bytes it speaks of are known to be there.
+kcli.grammar.native translates a grammar to a tree of four kinds of node: Scalar, Array, Optional, Message. The core
+accepts only canonical bytes; others go to the node's `fallback`, the interpreted grammar, which either has a form that
+keeps the odd bytes, or raises the full error. Nothing is allocated for a count before its bytes are known to be there.
 """
 
 cimport cython

@@ -1,5 +1,5 @@
-/* Topic ids and the names they were seen with: an open-addressing table from 16 bytes to JSON text, quotes included.
- * Ids that were looked up in vain are kept, too. */
+/* Topic ids and their names: an open-addressing table from 16 bytes to JSON text, quotes included. Ids that were looked
+ * up in vain are kept, too. */
 #ifndef KCLI_NAMES_H
 #define KCLI_NAMES_H
 
@@ -17,9 +17,9 @@ typedef struct kc_names {
     kc_name *slots;
     size_t used, capacity;   /* capacity is a power of two */
     struct kc_names *missing;
-    size_t missed;           /* how often, but for ids that Kafka keeps for itself */
+    size_t missed;           /* the number of failed lookups, except for Kafka's reserved ids */
     int logging;
-    char *log;               /* while logging, all that was learnt: 16 bytes, the size in 4 bytes, text; again and again */
+    char *log;               /* while logging, all learned names: 16 bytes, the size in 4 bytes, the text, for each */
     size_t log_size, log_room;
 } kc_names;
 
@@ -34,7 +34,7 @@ static inline kc_name *kc_name_slot(kc_names *names, const uint8_t *id) {
     }
 }
 
-/* The name of an id, NULL when it was never seen. */
+/* Returns the name of an id; NULL if it is unknown. */
 static inline kc_name *kc_name_find(kc_names *names, const uint8_t *id) {
     if (!names->used) return NULL;
     kc_name *slot = kc_name_slot(names, id);
@@ -53,7 +53,7 @@ static int kc_names_grow(kc_names *names) {
     return 0;
 }
 
-/* Note in the log that an id has a name. */
+/* Notes in the log that an id has a name. */
 static int kc_name_log(kc_names *names, const uint8_t *id, const char *text, size_t size) {
     size_t wanted = names->log_size + 20 + size;
     uint32_t length = (uint32_t)size;
@@ -70,7 +70,7 @@ static int kc_name_log(kc_names *names, const uint8_t *id, const char *text, siz
     return 0;
 }
 
-/* Keep the newest text of an id; 0, or -1 without memory. */
+/* Keeps the newest text of an id; returns 0, or -1 without memory. */
 static int kc_name_keep(kc_names *names, const uint8_t *id, const char *text, size_t size) {
     if (names->used * 2 >= names->capacity && kc_names_grow(names)) return -1;
     kc_name *slot = kc_name_slot(names, id);
@@ -86,13 +86,14 @@ static int kc_name_keep(kc_names *names, const uint8_t *id, const char *text, si
     return names->logging ? kc_name_log(names, id, text, size) : 0;
 }
 
-/* Keep the newest name of an id; 0, or -1 without memory. Zero stands for no id: it is nobody's. */
+/* Keeps the newest name of an id; returns 0, or -1 without memory. The zero id is ignored, as it stands for no topic.
+ * */
 static int kc_name_learn(kc_names *names, const uint8_t *id, const char *text, size_t size) {
     static const uint8_t zero[16];
     return memcmp(id, zero, 16) ? kc_name_keep(names, id, text, size) : 0;
 }
 
-/* Note that an id has no name. Zero and one are nobody's topic and that of the cluster's metadata. */
+/* Notes that an id has no name, except zero (no topic) and one (the cluster's metadata). */
 static int kc_name_miss(kc_names *names, const uint8_t *id) {
     static const uint8_t kept[15];
     if (!names->missing && !(names->missing = (kc_names *)calloc(1, sizeof(kc_names)))) return -1;

@@ -2,7 +2,7 @@
 
 
 cdef class Names:
-    """Topic ids and the names they were seen with, learnt while JSON is made; and those that had none."""
+    """Topic ids and their names, learned while JSON is made; and ids without a name."""
 
     def __dealloc__(self):
         names_free(&self.table)
@@ -20,7 +20,7 @@ cdef class Names:
         out_free(&out)
 
     def take_in(self, const uint8_t[::1] log not None):
-        """Learn what another table's log has. Raises ValueError if it is none."""
+        """Learn the names in another table's log. Raises ValueError for an invalid log."""
         cdef size_t at = 0, n = log.shape[0]
         cdef uint32_t size
         cdef bint logging = self.table.logging
@@ -39,7 +39,7 @@ cdef class Names:
             self.table.logging = logging
 
     def get(self, bytes uuid):
-        """Return the name's JSON text, None when it was never seen."""
+        """Return the name's JSON text; None if it is unknown."""
         cdef Name* name = name_find(&self.table, <const uint8_t*><char*>uuid) if len(uuid) == 16 else NULL
         if name != NULL:
             return name.text[: name.size].decode()

@@ -1,10 +1,10 @@
-# What every node can do for Python.
+# The operations of nodes for Python.
 
 cdef const char* TRAILING_KEY = b',"_trailing":'
 
 
 cdef class Node:
-    """A value's verbs. `data` is anything with a buffer; offsets are bytes from its start."""
+    """The operations on a value. `data` is any object with a buffer; offsets are bytes from its start."""
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept:
         return NULL
@@ -16,8 +16,9 @@ cdef class Node:
         return -1
 
     cdef int scan_c(self, Cursor* cursor, Out* out) noexcept:
-        """Read the value as `json_c` does, with the same hook, and learn the same names. Of its text nothing has to be written but
-        error codes that are not 0, as `next_error` finds them."""
+        """Read the value as `json_c` does, with the same hook, and learn the same names. Only error codes other than 0
+        have to be written as text, for `next_error`.
+        """
         return self.json_c(cursor, out)
 
     cdef int diff_c(self, Pair* pair, int sides) except -2:
@@ -27,7 +28,7 @@ cdef class Node:
         raise NotImplementedError
 
     cdef int slow(self, Cursor* cursor, Py_ssize_t offset) except -1:
-        """Raise the error of a stop, unless the fallback is to try (ODD)."""
+        """Raise the error of a stop, unless the fallback has to try (ODD)."""
         if cursor.code != ODD:
             raise_kept()
             fail(cursor, offset)
@@ -37,7 +38,9 @@ cdef class Node:
         return 0
 
     def read(self, data, Py_ssize_t offset=0):
-        """Read plain Python values from the bytes at `offset`: (value, end). DecodeError names path, offset and reason."""
+        """Return (value, end) of the bytes at `offset`, as plain Python values. Raises DecodeError with path, offset
+        and reason.
+        """
         cdef Py_buffer view
         cdef Cursor cursor
         cdef PyObject* value
@@ -46,7 +49,7 @@ cdef class Node:
         try:
             check_offset(&view, offset)
             start(&cursor, <const uint8_t*>view.buf + offset, view.len - offset, NULL)
-            # Dicts by the ten thousand would set the collector off again and again, with nothing to collect.
+            # Tens of thousands of dicts would start the garbage collector again and again, with nothing to collect.
             paused = view.len > 65536 and gc_disable() == 1
             value = self.read_c(&cursor)
             if paused:
@@ -62,10 +65,11 @@ cdef class Node:
 
     def json(self, data, Py_ssize_t offset=0, *, str records="none", hook=None, Names names=None, bint whole=False,
              bint secrets=False):
-        """Write `read`'s value as JSON text: (UTF-8 bytes, end).
+        """Return `read`'s value as JSON text: (UTF-8 bytes, end).
 
-        records: what stands in a records field beside its size: "none", "raw" base64, or what `hook(memoryview) -> bytes`
-        makes of it, as "batches". whole: bytes behind the message are kept as "_trailing". secrets: show them.
+        records: the content of a records field beside its size: "none", "raw" base64, or the result of
+        `hook(memoryview) -> bytes`, as "batches". whole: bytes after the message are kept as "_trailing". secrets: show
+        them.
         """
         cdef Py_buffer view
         cdef Out out = Out(NULL, 0, 0)
@@ -85,8 +89,9 @@ cdef class Node:
         return self.fallback.json(data, offset, records=records, hook=hook, names=names, whole=whole, secrets=secrets)
 
     cdef int refuse(self, const uint8_t* data, Py_ssize_t size, Py_ssize_t offset) except -1:
-        """Raise the reason why json_at refused: skip stops at the same place, but for text that is no UTF-8, which goes to
-        the fallback."""
+        """Raise the reason why json_at refused. skip stops at the same place, except for text that is not UTF-8, which
+        goes to the fallback.
+        """
         cdef Cursor cursor
         start(&cursor, data, size, NULL)
         if self.skip_c(&cursor):
@@ -95,7 +100,7 @@ cdef class Node:
         return self.slow(&cursor, offset)
 
     def skip(self, data, Py_ssize_t offset=0):
-        """Return the end of the value at `offset`. DecodeError as `read`."""
+        """Return the end of the value at `offset`. Raises DecodeError as `read`."""
         cdef Py_buffer view
         cdef Cursor cursor
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -112,18 +117,19 @@ cdef class Node:
     def differences(
         self, bytes one not None, Py_ssize_t offset, bytes other not None, Py_ssize_t other_offset, Message batch=None
     ):
-        """Find the fields whose bytes differ between the values at both offsets: (found, added, end, other's end).
+        """Return the fields whose bytes differ between the values at both offsets: (found, added, end, other's end).
 
-        found: (path, expected, got), each (start, end, type, value) as the reference's spans have them, or None; of tags the
-        heads stand before the fields. added: those that only the other has. None: for the reference, which has the error.
-        batch: the node of a batch's header; with it records fields are compared batch by batch, else as bytes.
+        found: (path, expected, got), each (start, end, type, value) as in the reference's spans, or None; heads of tags
+        are before the fields. added: the fields that only the other has. None: the reference has to compare, as it has
+        the error. batch: the node of a batch's header; with it records fields are compared batch by batch, else as
+        bytes.
         """
         if not 0 <= offset <= len(one) or not 0 <= other_offset <= len(other):
             raise ValueError(f"offsets {offset} of {len(one)} bytes, {other_offset} of {len(other)}")
         return differences_of(self, one, offset, other, other_offset, batch)
 
     def write(self, value):
-        """Write a value as bytes. EncodeError names the path of the part that does not fit."""
+        """Write a value as bytes. Raises EncodeError with the path of the part that does not fit."""
         cdef Out out
         cdef Trail trail
         trail.depth = -1
@@ -162,7 +168,7 @@ cdef class Node:
         return self.refused(&cursor)
 
     cdef Py_ssize_t refused(self, Cursor* cursor) except -2:
-        """Return -1, or raise what was raised on the way."""
+        """Return -1, or raise the exception that was kept."""
         xdecref(cursor.path)
         if cursor.code == RAISED:
             raise_kept()
@@ -185,7 +191,7 @@ cdef class Node:
         return -1
 
 
-# One buffer serves writer after writer; who finds it taken, or has made it large, works on another.
+# One buffer serves one writer after another; a writer that finds it in use, or has made it large, uses another.
 cdef Out _spare = Out(NULL, 0, 0)
 
 cdef enum:

@@ -1,4 +1,4 @@
-/* What stands at a fixed place in the header of every request (KIP-43, RequestHeader.json); offsets: layouts.h. */
+/* The fields at fixed offsets in the header of every request (KIP-43, RequestHeader.json); offsets: layouts.h. */
 #ifndef KCLI_REQUESTS_H
 #define KCLI_REQUESTS_H
 
@@ -7,7 +7,8 @@
 
 enum { KC_NO_CLIENT_ID = -1, KC_CUT_HEADER = -2 };
 
-/* The client id; *length: its bytes, or one of the codes above. ControlledShutdown v0 has none: see kc_has_client_id. */
+/* Returns the client id; *length: its bytes, or one of the codes above. ControlledShutdown v0 has none: see
+ * kc_has_client_id. */
 static inline const uint8_t *kc_client_id(const uint8_t *frame, size_t size, int64_t *length) {
     const uint8_t *text = frame + KB_AT_CLIENT_ID + 2;
     *length = KC_CUT_HEADER;

@@ -1,4 +1,4 @@
-# What stands at a fixed place in the header of every request.
+# The fields at fixed offsets in the header of every request.
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef extern from "request_header.h" nogil:

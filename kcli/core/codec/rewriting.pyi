@@ -7,7 +7,7 @@ from kcli.core.codec.messages import Selection
 BLANK: int
 
 class Rewriter:
-    """One message version's fields, and what stands for them."""
+    """One message version's fields, and their replacements."""
 
     def __init__(
         self,
@@ -17,7 +17,7 @@ class Rewriter:
     ) -> None: ...
 
 class FrameRewriter:
-    """The frames of one API's requests, or responses, of one version."""
+    """The frames of one API's requests, or responses, in one version."""
 
     def __init__(self, header: Rewriter, body: Rewriter, refused: int = 0) -> None: ...
     def rewritten(self, frame: bytes) -> bytes | None: ...

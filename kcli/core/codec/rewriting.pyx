@@ -1,4 +1,4 @@
-"""Messages with other bytes in place of some fields, each as long as it was. What the fields are, a Selection knows."""
+"""Messages with other bytes in place of some fields, of the same length. A Selection determines the fields."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t
@@ -7,11 +7,11 @@ from libc.string cimport memcpy, memset
 
 from kcli.core.codec.messages cimport Selection
 
-BLANK = 0xFF                  # what stands for bytes behind the message
+BLANK = 0xFF                  # replaces bytes after the message
 
 
 cdef class Rewriter:
-    """One message version's fields, and what stands for them."""
+    """One message version's fields, and their replacements."""
 
     def __init__(self, Selection selection not None, list columns not None, list unknown not None):
         """Set up the slices to replace.
@@ -71,7 +71,7 @@ cdef class Rewriter:
 
 
 cdef class FrameRewriter:
-    """The frames of one API's requests, or responses, of one version."""
+    """The frames of one API's requests, or responses, in one version."""
 
     def __init__(self, Rewriter header not None, Rewriter body not None, int refused=0):
         self.header, self.body, self.refused = header, body, refused
@@ -90,7 +90,7 @@ cdef class FrameRewriter:
         return True
 
     def rewritten(self, bytes frame not None):
-        """Return the frame with its slices replaced; None: only the slower way can read it."""
+        """Return the frame with its slices replaced; None if only the slower way can read it."""
         cdef size_t n = PyBytes_GET_SIZE(frame)
         cdef bytes made = PyBytes_FromStringAndSize(PyBytes_AS_STRING(frame), n)
         cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(frame)

@@ -2,12 +2,12 @@
 
 
 cdef inline bint hides(Cursor* cursor) noexcept:
-    """Return whether secrets are hidden, as they are unless the context says otherwise."""
+    """Return whether secrets are hidden, which is the default."""
     return cursor.context == NULL or not cursor.context.secrets
 
 
 cdef int out_redacted(Out* out, Py_ssize_t size) noexcept:
-    """Write a secret's placeholder, which says only its size in bytes."""
+    """Write a secret's placeholder, which shows only its size in bytes."""
     cdef char* p
     if out_reserve(out, 40):
         return KC_MEMORY
@@ -29,7 +29,7 @@ cdef int json_redacted(Py_ssize_t size, Cursor* cursor, Out* out) noexcept:
 cdef enum:
     VERDICTS = 512        # a power of 2
     JUDGED_NAME = 60      # bytes of a name whose verdict is kept
-    TRIES = 4             # places where a verdict may stand
+    TRIES = 4             # places in which a verdict may be
 
 # A config's name, and whether its value is a secret. size 0: none.
 cdef struct Verdict:
@@ -40,8 +40,8 @@ cdef struct Verdict:
 cdef class Secret(Scalar):
     """A string or bytes field that JSON hides.
 
-    judge: judge(name, resource type) says whether a config's value is a secret: its name is the field of that name in
-    the same struct, the type the last `resourceType` before it. None: it always is one. Its answers are kept.
+    judge: judge(name, resource type) returns whether a config's value is a secret. The name is the field of that name
+    in the same struct, the type the last `resourceType` before it. None: it always is a secret. Results are kept.
     """
 
     cdef readonly object judge
@@ -67,7 +67,7 @@ cdef class Secret(Scalar):
             hidden = self.judged(cursor, out)
             if hidden < 0:
                 return raised(cursor)
-        if json_rare(self.op, self.flags, cursor, out):       # also what is hidden has to be sound
+        if json_rare(self.op, self.flags, cursor, out):       # a hidden value must be valid, too
             return -1
         if not hidden:
             return 0
@@ -116,7 +116,7 @@ cdef inline bint is_of(Verdict* verdict, const char* name, size_t size, int reso
 
 
 cdef inline Verdict* find_verdict(Verdict* verdicts, const char* name, size_t size, int resource) noexcept:
-    """Find the verdict on a name, or the place for a new one: the first free one, or another's."""
+    """Return the verdict on a name, or the place for a new one: the first free place, or another verdict's."""
     cdef uint64_t first = 0, last = 0
     cdef Verdict* at
     cdef int i

@@ -1,15 +1,14 @@
-# The verb select: some fields of a message as rows of int64, without a Python object for any of them.
-#
-# kcli.grammar.selection.select compiles paths to a program. Each array on a path has rows of its own (a level); a row has a slot
-# for each number, two for each string (where it starts in the bytes, its size or -1 for null), and one for the count of each
-# array below it.
+# The operation select: some fields of a message as rows of int64, without a Python object for any of them.
+# kcli.grammar.selection.select compiles paths to a program. Each array on a path has rows of its own (a level). A row
+# has a slot for each number, two for each string (its offset in the bytes, and its size or -1 for null), and one for
+# the count of each array in it.
 
 
 cdef class Selection:
     """A compiled selection of one message version.
 
-    node: the message's node. templates: for each level the bytes of a row as it is before anything is read. program: a list
-    of parts, as `kcli.grammar.selection.select` makes them.
+    node: the message's node. templates: for each level, the bytes of a new row. program: a list of parts from
+    `kcli.grammar.selection.select`.
     """
 
     def __init__(self, Node node not None, list templates not None, list program not None):
@@ -32,8 +31,9 @@ cdef class Selection:
         free(self.levels)
 
     def read(self, data, Py_ssize_t offset=0):
-        """Read the rows of each level as bytes: (rows, end). None: the bytes are not canonical, only the interpreted
-        grammar reads them. DecodeError as `Node.read` raises it."""
+        """Return (rows of each level as bytes, end); None if the bytes are not canonical, and only the interpreted
+        grammar can read them. Raises DecodeError as `Node.read`.
+        """
         cdef Py_buffer view
         cdef Py_ssize_t took
         cdef int i
@@ -80,8 +80,8 @@ cdef class Selection:
         return <int64_t*>row
 
     cdef int run(self, Program* program, Cursor* cursor, int64_t* row, size_t slots, int64_t rows) noexcept:
-        """Fill so many rows, each of so many slots, from as many structs or elements one behind the other."""
-        cdef const uint8_t* at = cursor.at      # the cursor itself moves where somebody else reads on
+        """Fill `rows` rows, each of `slots` slots, from as many adjacent structs or elements."""
+        cdef const uint8_t* at = cursor.at      # the cursor itself moves only if other code reads on
         cdef Part* part
         cdef Part* last = program.parts + program.count
         cdef int64_t length
@@ -154,7 +154,9 @@ cdef class Selection:
         return self.run(&part.below, cursor, row, 0, 1) if present else 0
 
     cdef int run_tags(self, Part* part, Cursor* cursor, int64_t* row) noexcept:
-        """Run over a section of tagged fields that is not empty. Every field that the version knows is a tag of the part."""
+        """Process a section of tagged fields that is not empty. Every field that the version knows is a tag of the
+        part.
+        """
         cdef uint32_t i, count, tag, size
         cdef int64_t before = -1
         cdef int64_t* unknown
@@ -200,7 +202,7 @@ cdef inline TagPart* tag_part(Part* part, uint32_t tag) noexcept:
 
 
 cdef int64_t long_length(Part* part, Cursor* cursor) noexcept:
-    """Return the length of an array in entries, of a sized field in bytes; -1 null, -2 stopped."""
+    """Return the length of an array in entries, of a sized field in bytes; -1: null, -2: stopped."""
     return (<Array>part.node).count(cursor) if part.what == EACH else length_of(part.op, part.flags, cursor)
 
 

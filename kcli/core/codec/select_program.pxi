@@ -1,10 +1,10 @@
-# The programs of select: what kcli.grammar.native makes, as structs.
+# The programs of select, which kcli.grammar.native makes, as structs.
 
 
 cdef enum What:
-    RUN                   # nothing but the fields of fixed width that any part may have in front
+    RUN                   # only the fields of fixed width that any part may have in front
     SIZED                 # a string, bytes or records
-    PASS                  # what nobody asked for
+    PASS                  # a field to skip
     EACH                  # an array's elements
     MAYBE                 # a struct that may be null
     TAGS
@@ -27,7 +27,7 @@ cdef int build_program(Program* made, list parts, list held, Level* levels) exce
 
 
 cdef int build_part(Part* part, dict given, list held, Level* levels) except -1:
-    """Build a run, or a part behind the run that the struct holds already."""
+    """Build a run, or a part after the run that the struct holds already."""
     cdef int i
     node, tags = given.get("node"), given.get("tags", ())
     part.what = WHATS[given["what"]]

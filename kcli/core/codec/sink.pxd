@@ -6,7 +6,7 @@ cdef enum:
     VERSIONS = 32
 
 
-# One exchange of a connection that goes on steadily. Times in ns; frames without their length.
+# One exchange of a steady connection. Times in ns; frames without length prefix.
 cdef struct Exchange:
     const char* link          # "server-client"
     size_t link_size
@@ -18,9 +18,9 @@ cdef struct Exchange:
     const uint8_t* response   # NULL without one
     size_t response_size
     uint64_t began            # when the request's first bytes came
-    uint64_t answering        # when the response's did, 0 without one
-    int64_t pause             # from the answer before to `began`; -1: others were in flight, or none came before
-    int64_t in_flight         # requests without an answer when this one was whole; -1: not known
+    uint64_t answering        # when the response's first bytes came; 0 without one
+    int64_t pause             # since the previous response; -1: others in flight, or none before
+    int64_t in_flight         # unanswered requests when this one was complete; -1: unknown
 
 
 cdef inline bytes link_of(Exchange* e):
@@ -28,7 +28,7 @@ cdef inline bytes link_of(Exchange* e):
 
 
 cdef inline tuple values_of(Exchange* e):
-    """Return an exchange as Python has it: (key, version, ts, request, answered, response, timing)."""
+    """Return an exchange for Python: (key, version, ts, request, answered, response, timing)."""
     return (
         e.key, e.version, e.ts, (<const char*>e.request)[: e.request_size], e.answered if e.response != NULL else None,
         (<const char*>e.response)[: e.response_size] if e.response != NULL else None,

@@ -1,23 +1,23 @@
-"""Sinks: they take exchanges straight from the capture engine, before any Python object is made of them."""
+"""Sinks receive exchanges directly from the capture engine, before they become Python objects."""
 
 
 cdef class Sink:
     def begin(self, streams):
-        """Learn of the streams (kcli.core.capture.streams.Streams) whose exchanges are to come."""
+        """Take the streams (kcli.core.capture.streams.Streams) whose exchanges follow."""
 
     cdef bint take(self, Exchange* e) except -1:
-        """Take an exchange. False: it was not taken, and nothing has changed."""
+        """Take an exchange. Return False, with nothing changed, if it is not accepted."""
         return False
 
 
 cdef class Layouts:
-    """Layouts of versions as `find(key, version)` gives them, each asked for once."""
+    """The layouts of versions from `find(key, version)`, which is called once for each."""
 
     def __init__(self, find):
         self.find, self.kept = find, []
 
     cdef PyObject* of(self, int key, int version) except NULL:
-        """Return the layout of a version; None beyond the versions that the core knows."""
+        """Return the layout of a version; None for versions beyond those that the core knows."""
         if not (0 <= key < KEYS and 0 <= version < VERSIONS):
             return <PyObject*>None
         if self.found[key][version] == NULL:

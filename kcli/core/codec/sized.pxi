@@ -1,8 +1,10 @@
-# Strings, bytes and records: values behind their length, and what read, json, skip and write do with them.
+# Strings, bytes and records: values with their length in front, and their code for read, json, skip and write.
 
 
 cdef inline Py_ssize_t length_of(int op, int flags, Cursor* cursor) noexcept:
-    """Read the length of a string, bytes or records field, and check that its bytes are there; -1 null, -2 stopped."""
+    """Read the length of a string, bytes or records field, and check that its bytes are there; -1: null, -2:
+    stopped.
+    """
     cdef uint32_t compact
     cdef int64_t length
     cdef const uint8_t* at = cursor.at
@@ -62,7 +64,7 @@ cdef int json_records(const uint8_t* at, Py_ssize_t size, Cursor* cursor, Out* o
     p = put_int(p + 15, size)
     out.size = p - out.data
     if context.metadata and not context.secrets:
-        context.redactions += 1               # also where only the size is shown
+        context.redactions += 1               # even if only the size is shown
     if context.records == RECORDS_RAW:
         if out_put(out, b',"base64":', 10):
             return no_memory(cursor)
@@ -135,8 +137,9 @@ cdef inline int skip_value(int op, int flags, Cursor* cursor) noexcept:
 
 
 cdef int put_length(int op, int flags, int64_t length, Out* out) except -1:
-    """Write the length of a string, bytes or records field (-1: null), and reserve room for it and the value.
-    Raises ValueError if it is too long."""
+    """Write the length of a string, bytes or records field (-1: null), and reserve room for it and the value. Raises
+    ValueError if it is too long.
+    """
     cdef uint8_t* at
     if length > (32767 if op == STRING and not flags & COMPACT else 2147483646):
         raise ValueError(f"{length} bytes, which is more than its length field can say")

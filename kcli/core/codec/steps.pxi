@@ -1,4 +1,4 @@
-# One field of a message, as the verbs take it.
+# One field of a message, as the operations use it.
 
 
 cdef enum Role:
@@ -9,29 +9,29 @@ cdef enum Role:
     RESOURCE_TYPE = 4
 
 cdef enum:
-    KEY_ROOM = 64         # keys are copied as whole blocks of 32 or 64 bytes: padded, never measured
+    KEY_ROOM = 64         # keys are copied as whole blocks of 32 or 64 bytes, padded, without a length
     VALUE_ROOM = 24       # the longest fixed value: a uuid in quotes
     SEVERAL = -1          # see Step.error_at
-    KEPT_STRING = 64      # strings up to this length are kept, and found again without a new object
+    KEPT_STRING = 64      # strings up to this length are kept, and reused without a new object
 
 cdef struct Step:
     int op
     int flags
     int width             # bytes of a fixed field
-    int run               # bytes of the fixed fields from here to the next that is not; 0 inside a run
-    int run_fields        # how many fields those are, from a fixed one on
+    int run               # bytes of the fixed fields from here to the next field that is not; 0 inside a run
+    int run_fields        # the number of those fields, from a fixed one on
     int tag
     int role
-    bint told             # a fixed field that may be no value, or tells an error or a topic
+    bint told             # a fixed field that may be invalid, or tells an error or a topic
     bint is_error         # an error code
-    int error_at          # where in the run from here on its error code ends; 0: there is none, SEVERAL: anywhere
-    bint direct           # JSON is put_fixed's and nothing else: a fixed field that tells nothing about others
+    int error_at          # where the error code in the run from here on ends; 0: none, SEVERAL: anywhere
+    bint direct           # the JSON is put_fixed's: a fixed field without a meaning for others
     int key_size
     char* key_text        # `,"name":`, padded
     PyObject* key
     PyObject* node        # CHILD: the Node
     PyObject* default     # bytes: the encoding of the default
-    PyObject* kept        # the last value read, and what tells that it comes again
+    PyObject* kept        # the last value read, and the bytes by which it is recognized
     int64_t kept_int
     const char* kept_text
     Py_ssize_t kept_size
@@ -46,7 +46,9 @@ cdef void release(Step* step) noexcept:
 
 
 cdef inline int next_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
-    """Read a tag and its size, and check that its bytes are there; tags out of order or twice are for the fallback."""
+    """Read a tag and its size, and check that its bytes are there; repeated tags and tags out of order are for the
+    fallback.
+    """
     cdef const uint8_t* at = cursor.at
     if cursor.end - at >= 2 and (at[0] | at[1]) < 0x80 and at[0] > before[0] and at[1] <= cursor.end - at - 2:
         tag[0], size[0] = at[0], at[1]
@@ -57,7 +59,7 @@ cdef inline int next_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_
 
 
 cdef int rare_tag(Cursor* cursor, int64_t* before, uint32_t* tag, uint32_t* size) noexcept:
-    """Read as `next_tag` does what takes more than a byte, or is wrong."""
+    """Read as `next_tag` does a head that takes more than two bytes, or is invalid."""
     cdef const uint8_t* at = cursor.at
     if varint(cursor, tag) or varint(cursor, size):
         return within(cursor, "_tags")

@@ -1,4 +1,5 @@
-/* Topic names behind topic ids, in JSON text that has the ids alone: `,"_topicName":"orders"` before an object ends. */
+/* Inserts topic names after topic ids in JSON text that has only ids: `,"_topicName":"orders"` before an object ends.
+ * */
 #ifndef KCLI_NAMING_H
 #define KCLI_NAMING_H
 
@@ -8,15 +9,15 @@
 #include "name_table.h"
 #include "json_text.h"
 
-enum { KN_LEVELS = 64 };   /* of objects within each other; those further down stay as they are */
+enum { KN_LEVELS = 64 };   /* of nested objects; deeper ones stay unchanged */
 
-/* What is known of an object so far. */
+/* The known facts of an object so far. */
 typedef struct {
-    const kc_name *topic;   /* of its id: the moment from which on it is known (8 bytes), and the text to put in */
+    const kc_name *topic;   /* of its id: when it became known (8 bytes), and the text to insert */
     int named;
 } kn_object;
 
-/* Behind the string that begins at p, which is a quote; the end where there is none. */
+/* Returns the place after the string whose opening quote is at p; the end if it does not end. */
 static const char *kn_string(const char *p, const char *end) {
     for (p++; p < end; p++) {
         p = (const char *)memchr(p, '"', (size_t)(end - p));
@@ -37,7 +38,7 @@ static inline int kn_is(const char *p, size_t size, const char *name) {
     return size == strlen(name) + 2 && memcmp(p + 1, name, size - 2) == 0;
 }
 
-/* A member of an object: its key, quotes included, and where its value begins. */
+/* Reads a member of an object: its key, with quotes, and its value at p. */
 static void kn_member(kn_object *object, kc_names *known, const char *key, size_t size, const char *p, const char *end) {
     uint8_t id[16];
     if (p >= end || *p != '"') return;
@@ -48,7 +49,8 @@ static void kn_member(kn_object *object, kc_names *known, const char *key, size_
     }
 }
 
-/* Put the text into `out`, with the names that were known before `now`; 1 where there were any, -1 without memory. */
+/* Copies the text to `out`, with the names that were known before `now`; returns 1 if there were any, -1 without
+ * memory. */
 static int kn_insert(kc_out *out, kc_names *known, const char *p, const char *end, int64_t now) {
     kn_object objects[KN_LEVELS];
     const char *done = p;

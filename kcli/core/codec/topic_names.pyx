@@ -1,4 +1,4 @@
-"""Topic names put into a column of JSON text, where it lies: no Python object for a row."""
+"""Inserts topic names into a column of JSON text, without a Python object for a row."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
@@ -16,12 +16,12 @@ cdef extern from "topic_names.h" nogil:
 
 
 cdef class NameInserter:
-    """Topic ids with the JSON text of their names, and since when (ns) each is known."""
+    """Topic ids with the JSON text of their names, and the time (ns) since which each is known."""
 
     cdef NameTable table
 
     def __init__(self, known):
-        """Learn the known names. known: topic id -> (JSON text of the name, since when)."""
+        """Learn the known names. known: topic id -> (JSON text of the name, ns since when)."""
         for topic_id, (name, since) in known.items():
             self.learn(uuid_bytes(topic_id), struct.pack("=q", since) + b',"_topicName":' + name)
 
@@ -34,11 +34,10 @@ cdef class NameInserter:
         return 0
 
     def insert(self, const uint8_t[::1] data not None, const int32_t[::1] offsets not None, const int64_t[::1] moments not None):
-        """Insert the names that a column's objects lack, each where it was known before its row's moment: (texts, int32
-        offsets); None where there are none to insert.
+        """Insert the names that a column's objects lack, each if it was known before its row's moment; return (texts,
+        int32 offsets), or None if there are none to insert.
 
-        offsets: one more than there are rows. Raises ValueError if they or the moments do
-        not fit the data.
+        offsets: one more than there are rows. Raises ValueError if they or the moments do not fit the data.
         """
         cdef Py_ssize_t row, rows = offsets.shape[0] - 1
         cdef Out out = Out(NULL, 0, 0)

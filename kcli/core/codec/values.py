@@ -1,4 +1,4 @@
-"""Values that have more than one form: uuids, bytes and records fields, as Python or as they stand in Kafka's JSON."""
+"""Values with more than one form: uuids, bytes and records fields, as in Python or in Kafka's JSON."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def uuid_bytes(value: object) -> bytes:
 
 
 def bytes_of(value: object) -> bytes | bytearray | memoryview:
-    """Return a bytes field's value: of bytes, base64 text, or `{"base64": ...}`. Raises ValueError for
-    anything else.
+    """Return a bytes field's value from bytes, base64 text, or `{"base64": ...}`. Raises ValueError for anything
+    else.
     """
     if isinstance(value, (bytes, bytearray, memoryview)):
         return value
@@ -52,13 +52,13 @@ def text_of(value: object) -> str:
 
 
 def check_redacted(value: object) -> None:
-    """Refuse, by name, what renderings leave in a secret's place."""
+    """Raise ValueError if a value is the placeholder of a hidden secret."""
     if isinstance(value, dict) and "redacted" in value:
         raise ValueError(NOT_HERE)
 
 
 def records_of(value: object) -> bytes | bytearray | memoryview:
-    """Return a records field's value: bytes, or `{"base64": ...}` as in JSON. Raises ValueError when its bytes are
+    """Return a records field's value from bytes, or `{"base64": ...}` as in JSON. Raises ValueError if its bytes are
     missing.
     """
     if isinstance(value, dict):

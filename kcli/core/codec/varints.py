@@ -1,6 +1,6 @@
-"""Varints in plain Python: 7 bits a byte, the lowest first (LEB128), as Kafka, KRaft records and snappy have them.
+"""Varints in Python: 7 bits in each byte, the lowest first (LEB128), as in Kafka, KRaft records and snappy.
 
-Compiled readers: bytes.h and batches.h. The words of the grammar, which keep odd forms: grammar/varints.py.
+Compiled readers: bytes.h and batches.h. The grammar's words, which keep odd forms: grammar/words/varints.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def read_unsigned(data: Buffer, at: int = 0, end: int | None = None, most: int =
 
 
 def read_zigzag(data: Buffer, at: int = 0, end: int | None = None, most: int = 5) -> tuple[int, int]:
-    """Return (value, end) of a signed varint: of an int32 in at most 5 bytes, of an int64 in at most 10."""
+    """Return (value, end) of a signed varint: an int32 in at most 5 bytes, an int64 in at most 10."""
     raw, after = read_unsigned(data, at, end, most)
     raw &= 0xFFFFFFFF if most == 5 else 0xFFFFFFFFFFFFFFFF
     return (raw >> 1) ^ -(raw & 1), after

@@ -1,1 +1,1 @@
-"""Exchanges, connections and partitions as Arrow columns."""
+"""Makes Arrow columns of exchanges, connections and partitions."""

@@ -1,19 +1,20 @@
-# Answers in a row that say the same of a partition: what leader changes are found by.
+# Runs of responses about a partition with the same result, by which leader changes are found.
 
 cdef enum:
     NO_LEADER = 6         # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH
     FENCED = 74
-    GENERATIONS = 1 << 12 # of runs that were ended at once
+    GENERATIONS = 1 << 12 # of runs that ended at once
 
 
-# Answers of one kind about one partition on one connection, in a row.
+# Responses of one kind about one partition on one connection, in a row.
 cdef struct Run:
     int64_t link, client, api, topic, partition, error, first_request, first, last, answers, hint_leader, hint_server
 
 
 cdef class AnswerRuns:
-    """Runs of answers, one row each; those that are open may go on. An error ends all: what follows it on any connection
-    is another run, as it may be where the client went on."""
+    """Runs of responses, one row each; open runs may continue. An error ends all runs: the next response on any
+    connection begins another run, as the client may continue there.
+    """
 
     cdef Map open
     cdef Out rows
@@ -24,7 +25,7 @@ cdef class AnswerRuns:
         out_free(&self.rows)
 
     cdef int put(self, Partitions partitions, uint64_t link, uint64_t client, int64_t api, int64_t ts, int64_t answered) except -1:
-        """Count the answers: those without an error, and those of a broker that does not lead. link, client: numbers."""
+        """Count the responses without an error, and those of a broker that does not lead. link, client: numbers."""
         cdef size_t i
         cdef uint64_t at, a, b
         cdef Part* part

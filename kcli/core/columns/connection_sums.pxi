@@ -1,7 +1,7 @@
-# What the exchanges of a connection come to, and what TCP says of it.
+# The sums over a connection's exchanges, and its TCP figures.
 
-# client: of the first exchange that had one, by number from 0 on, -1: none had, and completed: when that one was complete;
-# first, last: times of requests (ns); round_trip: ns, retransmissions: -1: not known.
+# client: of the first exchange with one, by number from 0 on; -1: none. completed: when that exchange was complete.
+# first, last: times of requests (ns); round_trip: ns, retransmissions: -1: unknown.
 cdef struct Sums:
     int64_t client, completed, first, last, requests, unanswered, failed, request_bytes, response_bytes, round_trip, retransmissions
 
@@ -27,8 +27,9 @@ cdef inline void sums_add(Sums* sums, Exchange* e, uint32_t client, int64_t comp
 
 
 cdef inline void sums_end(Sums* sums, int64_t round_trip, int64_t retransmissions) noexcept:
-    """Add the round trip (ns, below 0: unknown) and retransmissions of a connection that ended, or of the latest of
-    that name."""
+    """Add the round trip (ns; below 0: unknown) and retransmissions of a connection that ended, or of the latest with
+    that name.
+    """
     sums.retransmissions = max(sums.retransmissions, 0) + retransmissions
     if round_trip >= 0:
         sums.round_trip = round_trip if sums.round_trip < 0 else min(sums.round_trip, round_trip)

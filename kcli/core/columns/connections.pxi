@@ -1,7 +1,7 @@
-# What is known of connections, by number.
+# Facts about connections, by number.
 
-# A connection: the number of what its client and broker have said, those of its server's text and its client's address, and
-# what it comes to.
+# A connection: the number of its client's and broker's profile, those of its server's text and its client's address,
+# and its sums.
 cdef struct Link:
     int64_t voice
     uint32_t server, address
@@ -9,7 +9,9 @@ cdef struct Link:
 
 
 cdef class Connections:
-    """Texts of links ("server-client"), of their ends and of clients' addresses; and those that rows in hand are of."""
+    """The texts of links ("server-client"), of their ends and of clients' addresses; and the links of the current
+    rows.
+    """
 
     cdef Texts links, servers, addresses
     cdef DictionaryBuilder used, used_servers, used_addresses
@@ -27,7 +29,7 @@ cdef class Connections:
         free(self.known)
 
     cdef uint32_t number(self, const char* text, size_t size, bint* fresh) except 0:
-        """Return a connection's number. fresh: it was not known before; its voice is 0."""
+        """Return a connection's number. fresh: set if it was unknown before; its voice is 0."""
         cdef size_t before = self.links.count
         cdef uint32_t number = self.last
         fresh[0] = False
@@ -42,7 +44,7 @@ cdef class Connections:
         return number
 
     cdef int know(self, uint32_t number, const uint8_t* text, size_t size) except -1:
-        """Note a new connection's ends. The client's address is without its port and an IPv6 address's brackets."""
+        """Note a new connection's ends. The client's address is without port and brackets."""
         cdef Link* grown
         cdef Link* link
         cdef size_t cut = dash(text, size), start = cut + 1, stop = size
@@ -66,7 +68,7 @@ cdef class Connections:
         return 0
 
     cdef dict take(self):
-        """Take the dictionaries of the connections in the current rows, and begin new ones."""
+        """Return the dictionaries of the connections in the current rows, and begin new ones."""
         cdef uint32_t* used = <uint32_t*>self.used.used.data
         cdef size_t i, count = self.used.used.size // sizeof(uint32_t)
         server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
@@ -84,7 +86,7 @@ cdef class Connections:
         return made
 
     cdef dict end(self, bint counted):
-        """Take the dictionaries of all connections, with their sums where these were counted, and forget these."""
+        """Return the dictionaries of all connections, with their sums if `counted`, and forget these."""
         cdef Py_ssize_t i, count = self.links.count
         server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
         sums = PyBytes_FromStringAndSize(NULL, count * sizeof(Sums) if counted else 0)

@@ -1,4 +1,4 @@
-# Builds Arrow dictionary columns: the number of a text -> a dense index among those that the rows in hand use.
+# Builds Arrow dictionary columns: the number of a text -> a dense index among the texts of the current rows.
 
 cdef struct DictionaryBuilder:
     int32_t* places       # by number, from 1 on; -1: not used yet
@@ -7,7 +7,7 @@ cdef struct DictionaryBuilder:
 
 
 cdef int32_t place_of(DictionaryBuilder* p, uint32_t number) except -1:
-    """Return a number's place in the dictionary; append the number where it has none."""
+    """Return a number's place in the dictionary; append the number if it has none."""
     cdef int32_t place
     cdef int32_t* grown
     if number >= p.room:
@@ -39,8 +39,9 @@ cdef void places_free(DictionaryBuilder* p) noexcept:
 
 
 cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip, size_t first=0):
-    """Return (int32 where each ends, behind a 0; the texts) of those used, of all without a DictionaryBuilder. skip:
-    leave out the text up to the first "-", and that. first: of those wanted."""
+    """Return (the int32 ends of the texts, after a 0; the texts) of the used ones, or of all without a
+    DictionaryBuilder. skip: leave out the text up to the first "-", inclusive. first: the first one to return.
+    """
     cdef size_t count = texts.count if p == NULL else p.used.size // sizeof(uint32_t)
     cdef size_t i, cut
     cdef Text* text
@@ -66,7 +67,7 @@ cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip, size_t first
 
 
 cdef inline size_t dash(const uint8_t* text, size_t size) noexcept:
-    """Find the first "-" of a "server-client"."""
+    """Return the place of the first "-" in "server-client"."""
     cdef size_t i
     for i in range(size):
         if text[i] == 45:

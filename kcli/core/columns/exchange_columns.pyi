@@ -1,4 +1,4 @@
-"""Exchanges into columns (see exchange_columns.pyx)."""
+"""Makes columns of exchanges (see exchange_columns.pyx)."""
 
 from collections.abc import Container, Iterable
 from typing import Any, Protocol, TypeAlias
@@ -6,15 +6,15 @@ from typing import Any, Protocol, TypeAlias
 from kcli.core.codec.messages import Selection
 from kcli.core.codec.sink import Sink
 
-ROW_COLUMNS: dict[str, tuple[str, ...]]  # of each kind of row that `take_columns` gives
+ROW_COLUMNS: dict[str, tuple[str, ...]]  # the columns of each kind of row from `take_columns`
 
-# Selection, column of each slot, whether records stand behind them, whether topics go by ids.
+# (selection, column of each slot, whether records follow, whether topics have ids).
 Side: TypeAlias = tuple[Selection, list[int], bool, bool]
 
 class Layout:
     def __init__(self, request: Side, response: Side) -> None: ...
 
-# Slot in the selection, column, whether it is text.
+# (slot in the selection, column, whether it is text).
 FieldPlace: TypeAlias = tuple[int, int, bool]
 
 class Fields:

@@ -1,4 +1,4 @@
-"""Exchanges into the columns of kcli.pipeline's tables, without a Python object for a row."""
+"""Makes the columns of kcli.pipeline's tables from exchanges, without a Python object for a row."""
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -35,11 +35,11 @@ include "sayings.pxi"
 cdef enum:
     FETCH = 1
     SHARE_FETCH = 78
-    REMEMBERED = 1 << 16   # links, client ids and topics; uses; runs of answers
+    REMEMBERED = 1 << 16   # links, client ids and topics; uses; runs of responses
 
 
-# A row of `exchanges`. Times in ns, latency in us; response_bytes -1: no response; link, client: places among the texts in
-# hand, client -1: null. Transfers and pause in ns, -1 and in_flight -1: not known.
+# A row of `exchanges`. Times in ns, latency in us; response_bytes -1: no response; link, client: places among the
+# current texts, client -1: null. Transfers and pause in ns; they and in_flight are -1 if unknown.
 cdef struct ExchangeRow:
     int64_t ts, completed, key, version, correlation_id, request_bytes, response_bytes, latency, link, client
     int64_t request_transfer, response_transfer, pause, in_flight
@@ -70,7 +70,7 @@ ROW_COLUMNS = row_columns()
 
 
 cdef list hold(Exchange* e, item):
-    """Fill in an exchange out of a kcli.capture.kafka.exchange.Exchange; what it points to is held by the list."""
+    """Fill in an exchange from a kcli.capture.kafka.exchange.Exchange; the list holds the objects that it points to."""
     cdef bytes link = item.connection.encode(), request = item.request_frame, response = item.response_frame
     e.link, e.link_size = PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link)
     e.key, e.version, e.ts = item.api_key, item.api_version, item.request_ns
@@ -94,9 +94,10 @@ cdef inline bint names_topic_id(bytes text):
 
 
 cdef class ExchangeRows(Sink):
-    """Takes exchanges: from an engine those of steady connections, from anybody those that are values.
+    """Receives exchanges: of steady connections from an engine, and others as values.
 
     owner: has
+
     - `bodies`;
     - `layout(key, version)`, a Layout or None;
     - `partitions(link, *exchange)`: those of a Fetch, Produce or ShareFetch that the core does not read, as `Partitions.load` takes
@@ -122,7 +123,7 @@ cdef class ExchangeRows(Sink):
 
     cdef ExchangeWriter lines
     cdef MessageColumns messages
-    cdef FieldColumns fields               # None: none are asked for
+    cdef FieldColumns fields               # None: none are wanted
     cdef Partitions partitions
     cdef AnswerRuns runs
     cdef FrameColumns frames
@@ -143,7 +144,7 @@ cdef class ExchangeRows(Sink):
     cdef readonly Py_ssize_t count
     cdef Py_ssize_t rows_limit, bytes_limit, overlooked
     cdef int64_t since, until
-    cdef uint64_t came                     # when the exchange in hand came out, where it is a value
+    cdef uint64_t came                     # when the current exchange was complete, if it is a value
 
     def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
                  texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None,
@@ -183,8 +184,9 @@ cdef class ExchangeRows(Sink):
         self.streams = streams
 
     def put(self, item not None, uint64_t clock):
-        """Take an exchange that came as a value, a kcli.capture.kafka.exchange.Exchange. False, and nothing taken, where its texts
-        have to be made elsewhere: see `put_texts`. clock: ns, of the packet with which it came."""
+        """Add an exchange that came as a value, a kcli.capture.kafka.exchange.Exchange. Return False, with nothing
+        added, if its texts have to be made elsewhere: see `put_texts`. clock: ns, of the packet that completed it.
+        """
         cdef Exchange e
         cdef list held = hold(&e, item)
         self.came = clock
@@ -192,7 +194,8 @@ cdef class ExchangeRows(Sink):
 
     def put_texts(self, item not None, uint64_t clock, bytes header, bytes request, bytes response, list fields=[]):
         """Add an exchange whose texts were made elsewhere as JSON; None: there is none. fields: a number or None for
-        each one asked for."""
+        each wanted field.
+        """
         cdef Exchange e
         cdef list held = hold(&e, item)
         self.came = clock
@@ -223,7 +226,7 @@ cdef class ExchangeRows(Sink):
             self.owner.flush()
 
     def hear(self, item not None):
-        """Take what an exchange without a row says of its client: an ApiVersions."""
+        """Learn the client's profile from an exchange without a row: an ApiVersions."""
         cdef Exchange e
         cdef list held = hold(&e, item)
         if self.parted and e.key == API_VERSIONS:
@@ -270,7 +273,7 @@ cdef class ExchangeRows(Sink):
         return self.messages.has_errors() and e.key in self.failing and self.messages.has_error_of(self.failing[e.key])
 
     cdef int forward(self, Exchange* e) except -1:
-        """Forward an exchange to the owner, but not what was said before."""
+        """Pass an exchange to the owner, unless its contents were passed before."""
         cdef bint fresh = True
         if self.sayings is not None and self.sayings.said[e.key]:
             fresh = self.sayings.note(e)
@@ -279,7 +282,7 @@ cdef class ExchangeRows(Sink):
         return 0
 
     cdef bint overlook(self, Exchange* e, bint taught) except -1:
-        """Take what an exchange without a row says of its client, and of topic names. Always True."""
+        """Learn the client's profile and topic names from an exchange without a row. Always return True."""
         self.messages.drop_row()
         if self.parted and e.key == API_VERSIONS:
             self.hear_client(self.link(e.link, e.link_size), e)
@@ -296,7 +299,7 @@ cdef class ExchangeRows(Sink):
         return self.count >= self.rows_limit or <Py_ssize_t>size > self.bytes_limit
 
     cdef int add(self, Exchange* e, uint32_t client, bint parted) except -1:
-        """Add a row's numbers and the rows that depend on it. client: a number, 0: null."""
+        """Add a row's numbers, and the rows that depend on it. client: a number, 0: null."""
         cdef ExchangeRow row
         cdef uint32_t link = self.link(e.link, e.link_size)
         row.ts, row.completed = e.ts, max(e.answered if e.response != NULL else e.ts, self.clock())
@@ -325,12 +328,12 @@ cdef class ExchangeRows(Sink):
         return 0
 
     cdef int hear_client(self, uint32_t link, Exchange* e) except -1:
-        """Note what client and broker of a connection have said of themselves in an ApiVersions."""
+        """Note the profile of a connection's client and broker after an ApiVersions."""
         self.connections.known[link - 1].voice = self.voices.next(self.connections.known[link - 1].voice, e)
         return 0
 
     cdef int put_fields(self, ApiCodecs codecs, Exchange* e) except -1:
-        """Add the fields asked for; none of a response in another version than the request's."""
+        """Add the wanted fields; a response in another version than the request's has none."""
         cdef size_t request_body = self.messages.request_body, m = 0
         cdef const uint8_t* response = NULL
         if e.response != NULL:
@@ -340,7 +343,7 @@ cdef class ExchangeRows(Sink):
         return self.fields.put(e.key, e.version, e.request + request_body, e.request_size - request_body, response, m)
 
     cdef bint read_partitions(self, Exchange* e) except -1:
-        """Read the partitions of a Fetch or Produce; False where only the slower way can."""
+        """Read the partitions of a Fetch or Produce; return False if only the slower way can."""
         cdef PyObject* layout
         cdef size_t request_body = self.messages.request_body
         cdef size_t response_body = self.messages.response_body if e.response != NULL else 0
@@ -355,7 +358,9 @@ cdef class ExchangeRows(Sink):
         )
 
     cdef bint load_partitions(self, Exchange* e) except -1:
-        """Load the partitions that the owner reads, of a ShareFetch and where only the slower way can; False without any."""
+        """Load the partitions that the owner reads: those of a ShareFetch, and those that only the slower way can read;
+        return False without any.
+        """
         if not (0 <= e.key <= FETCH or e.key == SHARE_FETCH):
             return False
         found = self.owner.partitions(link_of(e), *values_of(e))
@@ -365,7 +370,7 @@ cdef class ExchangeRows(Sink):
         return True
 
     cdef int note_nameless(self) except -1:
-        """Note that the last row has a topic id whose name is not known so far."""
+        """Note that the last row has a topic id whose name is unknown so far."""
         cdef int32_t row = <int32_t>self.count - 1
         if out_put(&self.nameless, &row, sizeof(row)):
             raise MemoryError
@@ -384,7 +389,7 @@ cdef class ExchangeRows(Sink):
         return number
 
     cdef int64_t voice(self, bytes link) except? -1:
-        """Return the voice of a connection that is new here; usually nothing was said on it."""
+        """Return the voice of a connection that is new here; usually it has no profile yet."""
         return 0 if self.talks is not None and link.decode() not in self.talks else self.owner.voice(link)
 
     cdef uint32_t client(self, const uint8_t* request, int size) except? 0:
@@ -398,35 +403,37 @@ cdef class ExchangeRows(Sink):
         return number
 
     def end_connection(self, str link not None, int64_t round_trip, int64_t retransmissions):
-        """Add TCP's figures of a connection, or of its part since the last call. round_trip: ns, -1: not known."""
+        """Add TCP's figures of a connection, or of its part since the last call. round_trip: ns; -1: unknown."""
         cdef bytes text = link.encode()
         cdef uint32_t number = self.link(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
         sums_end(&self.connections.known[number - 1].sums, round_trip, retransmissions)
         if self.connections.links.count > REMEMBERED:
             self.owner.flush()
 
-    # Where fetches stand, for whoever goes on reading a connection
+    # Fetch positions, for a later reader of the same connection
 
     def kept_positions(self, list links not None):
-        """Return the fetch positions of connections ("server-client"), as far as they were seen: bytes of each, for
-        `restore_positions`."""
+        """Return the known fetch positions of connections ("server-client"), as bytes for `restore_positions`."""
         return self.partitions.kept_positions(links)
 
     def restore_positions(self, bytes link not None, bytes kept not None):
-        """Restore the fetch positions of a connection. Raises ValueError for others than those of `kept_positions`."""
+        """Restore the fetch positions of a connection. Raises ValueError for bytes that are not from
+        `kept_positions`.
+        """
         self.partitions.restore_positions(link, kept)
 
     # Columns
 
     def take_columns(self, bint last=False):
-        """Return the buffered columns and reset. last: end the runs of answers that may go on, too.
+        """Return the buffered columns, and begin new ones. last: also end the runs of responses that might continue.
 
-        numbers: int64 rows of NUMBERS; header, request, response: (int32 where each row's text ends, behind a 0; the texts),
-        errors: the same with int64 codes; links, ends (clients' ends), servers, addresses (clients'), clients: such texts, that the rows'
-        numbers for link and client are places in, client -1: null; server_of, address_of: int32, a link's place in servers, addresses; topics: (kind,
-        bytes) by number from 1 on; nameless: int32, rows with a topic id that had no name; fetched, produced, batches: int64 rows
-        of PartRow (the first two) and BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; fields: (int64 rows, their texts), the least int64: not there; ended: see
-        `end`, None: goes on.
+        A text column is (int32 ends of the rows' texts, after a 0; the texts). numbers: int64 rows of NUMBERS; header,
+        request, response: text columns; errors: the same with int64 codes; links, ends (clients' ends), servers,
+        addresses (clients'), clients: texts, of which the rows' numbers for link and client are indexes, client -1:
+        null; server_of, address_of: int32, a link's index in servers, addresses; topics: (kind, bytes) by number from 1
+        on; nameless: int32, rows with a topic id that had no name; fetched, produced, batches: int64 rows of PartRow
+        (the first two) and BatchRow, whose `row` is one of `numbers`; frames: see FrameColumns; fields: (int64 rows,
+        their texts), the least int64: missing; ended: see `end`, None: the rows continue.
         """
         cdef Partitions parts = self.partitions
         cdef size_t most = max(
@@ -449,10 +456,10 @@ cdef class ExchangeRows(Sink):
         return made
 
     cdef dict end(self):
-        """Take the uses and runs of answers, which have ended, and forget all texts and connections.
+        """Return the uses and runs of responses, which have ended, and forget all texts and connections.
 
-        uses, runs: int64 rows of Use and Run; links, servers, addresses, clients: all texts, by number; server_of, address_of:
-        int32, by link; sums: rows of Sums, by link; voices: by link, where something was said.
+        uses, runs: int64 rows of Use and Run; links, servers, addresses, clients: all texts, by number; server_of,
+        address_of: int32, by link; sums: rows of Sums, by link; voices: by link, if there is a profile.
         """
         made = self.connections.end(self.counted)
         made["uses"], made["runs"] = self.uses.take(), text(&self.runs.rows)

@@ -1,4 +1,4 @@
-"""Exchanges into counts by group (see exchange_counts.pyx)."""
+"""Counts exchanges by group (see exchange_counts.pyx)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

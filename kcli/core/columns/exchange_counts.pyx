@@ -1,4 +1,4 @@
-"""Exchanges into counts by group, for `kcli stats`: no text is kept and no Python object is made for an exchange."""
+"""Counts exchanges by group, for `kcli stats`, without text or Python objects for an exchange."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
@@ -26,30 +26,30 @@ cdef enum:
 
 
 cpdef int64_t records_in(const uint8_t[::1] data):
-    """Count the records of a records field."""
+    """Return the number of records in a records field."""
     return record_count(&data[0], data.shape[0]) if data.shape[0] else 0
 
 
 cdef class ExchangeCounts(Sink):
     """Counts exchanges of steady connections.
 
-    bodies: a kcli.capture.kafka.bodies.Bodies. by: names out of COLUMNS; a partition's group has its topic, too, in front of it.
-    widths: of intervals of time, by name (ns). linked: count the connections of groups. fields: takes (key, version),
-    gives what `kcli.capture.tables.field_paths.scans` does. chosen: a Filter that has no topic.
+    bodies: a kcli.capture.kafka.bodies.Bodies. by: names out of COLUMNS; a partition's group also has its topic, in
+    front. widths: of intervals of time, by name (ns). linked: count the connections of groups. fields: called with
+    (key, version), returns the result of `kcli.capture.tables.field_paths.scans`. chosen: a Filter without a topic.
     """
 
     cdef ExchangeWriter lines
     cdef Groups groups
     cdef GroupValues values
     cdef Out request, response
-    cdef Layouts layouts              # what `fields` gives
+    cdef Layouts layouts              # results of `fields`
     # The filter
     cdef bint all_apis, only_errors
     cdef bint[KEYS] apis
     cdef bytes client
     cdef uint64_t since, until
     cdef bint linked
-    cdef readonly uint64_t counted    # exchanges that passed it
+    cdef readonly uint64_t counted    # exchanges that passed the filter
 
     def __init__(self, bodies, by, widths, bint linked, fields, chosen):
         self.lines = ExchangeWriter(bodies)
@@ -67,8 +67,9 @@ cdef class ExchangeCounts(Sink):
         self.until = <uint64_t>-1 if chosen.until is None else max(0, chosen.until)
 
     def next_file(self, int64_t number, int64_t changed, at):
-        """Count what comes next as of file `number`, and requests up to `changed` (ns) without a response as of that which `at` tells by
-        their time."""
+        """Count later exchanges for file `number`, except requests without a response up to `changed` (ns): these are
+        counted for the file at(ns of the request).
+        """
         self.values.file, self.values.changed, self.values.file_at = number, changed, at
 
     def __dealloc__(self):
@@ -104,7 +105,7 @@ cdef class ExchangeCounts(Sink):
         return True
 
     cdef bint read_request(self, ApiCodecs codecs, Exchange* e, tuple scans) except -1:
-        """Read a request as far as something is looked for in it; an envelope's says what its response holds."""
+        """Read a request as far as it is needed; an envelope's request determines the message in its response."""
         cdef const uint8_t* frame = e.request
         cdef size_t n = e.request_size
         cdef Py_ssize_t start = codecs.request_header.skip_at(frame, n)
@@ -117,8 +118,9 @@ cdef class ExchangeCounts(Sink):
         return codecs.request.skip_at(frame + start, n - start) >= 0
 
     cdef bint read_response(self, ApiCodecs codecs, const uint8_t* frame, size_t n, tuple scans) except -1:
-        """Read a response's errors as text, or all of it where more is looked for, and learn its topic names; False where
-        only the slower way can."""
+        """Read a response's errors as text, or all of it if more is needed, and learn its topic names; return False if
+        only the slower way can.
+        """
         cdef Py_ssize_t start
         cdef Node node
         if frame == NULL:
@@ -132,14 +134,14 @@ cdef class ExchangeCounts(Sink):
         return node.scan_at(frame + start, n - start, &self.response, &self.lines.context) >= 0
 
     cdef bint refuses(self, scan, Out* text) except -1:
-        """Return whether the text holds a pattern whose meaning only the values show."""
+        """Return whether the text has a pattern whose meaning only the values show."""
         if scan is None or text.size == 0 or scan[4] is None:
             return False
         cdef bytes refused = scan[4]
         return search(text.data, end_of(text), PyBytes_AS_STRING(refused), PyBytes_GET_SIZE(refused)) != NULL
 
     cdef bint passes(self, Exchange* e, int client) except -1:
-        """Return whether an exchange passes the filter, errors aside."""
+        """Return whether an exchange passes the filter, apart from errors."""
         if e.ts < self.since or e.ts > self.until or not (self.all_apis or self.apis[e.key]):
             return False
         if self.client is None:
@@ -165,15 +167,17 @@ cdef class ExchangeCounts(Sink):
         self.values.take_names(scans, &self.request, &self.response)
         return self.groups.count_all(self.values.values, &counted, self.values.beyond)
 
-    # What came of it
+    # Results
 
     def take_groups(self):
-        """Return each group, that of the others (key None) first, as (key, exchanges, failed, request bytes, response
-        bytes, least us, most us, {bucket: answers}, produces, records of these, fetches, records of these, empty ones,
-        {code: exchanges}, connections); connections None: not known.
+        """Return each group, the one of the others (key None) first, as (key, exchanges, failed, request bytes,
+        response bytes, least us, most us, {bucket: responses}, produces, their records, fetches, their records, empty
+        fetches, {code: exchanges}, connections); connections None: unknown.
 
-        A key has a value for each of `by`, two for a partition: API keys, versions, error codes (None: none), intervals since
-        1970, files' numbers, and texts; of a topic that is named by its id alone that id's text in a tuple. Code None: those beyond bounds."""
+        A key has a value for each of `by`, two for a partition: API keys, versions, error codes (None: none), intervals
+        since 1970, file numbers, and texts; a topic with only an id has its text in a tuple. Code None: those beyond
+        the bounds.
+        """
         codes = self.groups.codes_by_group()
         links = self.groups.links_by_group()
         return [

@@ -1,4 +1,4 @@
-"""Exchanges as rows of a table, with what was said in words (see exchange_summaries.pyx)."""
+"""Exchanges as rows of a table, with a summary in words (see exchange_summaries.pyx)."""
 
 from typing import Any
 

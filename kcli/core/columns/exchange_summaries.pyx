@@ -1,7 +1,8 @@
-"""Exchanges as rows of `decode pcap`'s table: what was said in words, without decoding what was said before.
+"""Exchanges as rows of `decode pcap`'s table, with a summary in words; contents that were met before are not decoded
+again.
 
-The words of Fetch and Produce are made here where nothing failed; those of others come from the owner, once for the
-same bytes. The words here are those of kcli/cli/summaries; tests hold both equal.
+The words of a Fetch or Produce without errors are made here; those of others come from the owner, once for the same
+bytes. The words here are those of kcli/cli/summaries; tests compare both.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -25,15 +26,21 @@ include "partition_words.pxi"
 
 
 cdef class ExchangeSummaries(Sink):
-    """Takes exchanges of steady connections.
+    """Receives exchanges of steady connections.
 
     owner: has
+
     - `bodies`;
-    - `layout(key, version)`: of Produce and Fetch: (the request's Selection, the response's, whether topics go by ids), None;
-    - `summary(link, *exchange)`: the words, any object; None: this exchange goes the slower way;
-    - `row(link, ts, key, version, client, words, answered, request bytes, response bytes)`: takes a row; words: an object of
-      `summary`, or text; client: bytes, None: null.
-    An exchange: (key, version, ts, request, answered, response).
+
+    - `layout(key, version)`: for Produce and Fetch, returns (the request's Selection, the response's, whether topics
+    have ids), or None;
+
+    - `summary(link, *exchange)`: returns the words, as any object; None: the exchange goes the slower way;
+
+    - `row(link, ts, key, version, client, words, answered, request bytes, response bytes)`: receives a row; words: a
+    result of `summary`, or text; client: bytes, None: null.
+
+    An exchange is (key, version, ts, request, answered, response).
     """
 
     cdef ExchangeWriter lines
@@ -77,7 +84,7 @@ cdef class ExchangeSummaries(Sink):
     # Words that were made before
 
     cdef object known_words(self, Exchange* e, size_t request_body, size_t response_body):
-        """Return the owner's words for an exchange, kept by its bodies' bytes; None where there are none."""
+        """Return the owner's words for an exchange, which are kept by its bodies' bytes; None if there are none."""
         cdef size_t size = e.request_size - request_body + e.response_size - response_body + 5
         cdef bytes bytes_of = None
         if self.lines.names.table.used != self.named:

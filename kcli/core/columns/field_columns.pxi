@@ -1,18 +1,19 @@
 # Fields of messages by their paths, one row of int64 for each exchange.
 
 cdef enum:
-    FIELDS = 16           # columns, at most
+    FIELDS = 16           # most columns
 
 
-# Where a field stands in a selection's row, the column it fills, and whether it is a text.
+# A field's slot in a selection's row, its column, and whether it is text.
 cdef struct FieldPlace:
     int slot, column
     bint text
 
 
 cdef class Fields:
-    """Layout of one version: (selection, (slot, column, whether it is text) of each field) of the request and of the
-    response; None: nothing is asked of that side. Of two fields with one column the last that is there counts."""
+    """The layout of one version: (selection, (slot, column, whether it is text) of each field) of request and response;
+    None: no fields of that side. If two fields have one column, the last present one counts.
+    """
 
     cdef Selection asks, reports
     cdef FieldPlace places[2][FIELDS]
@@ -27,7 +28,9 @@ cdef class Fields:
 
 
 cdef class FieldColumns:
-    """The rows; a text is a place among `used`. width: columns; owner: its fields(key, version) gives a Fields, or None."""
+    """The rows; a text is an index in `used`. width: columns; owner: its fields(key, version) returns a Fields, or
+    None.
+    """
 
     cdef int width
     cdef Out rows
@@ -73,7 +76,7 @@ cdef class FieldColumns:
         return 0
 
     cdef int fill(self, int64_t* row, Fields layout, Selection side, int number, const uint8_t* body, size_t n) except -1:
-        """Fill a row with the fields of one side; nothing where the body can't be read."""
+        """Fill a row with the fields of one side; with nothing if the body can't be read."""
         cdef int i
         cdef int64_t* found
         cdef FieldPlace* place
@@ -90,7 +93,7 @@ cdef class FieldColumns:
         return 0
 
     cdef int64_t text(self, const uint8_t* text, size_t size) except -1:
-        """Return the place of a message's text; bytes that are not UTF-8 are replaced."""
+        """Return the index of a message's text; bytes that are not UTF-8 are replaced."""
         cdef size_t i
         cdef bytes made
         for i in range(size):
@@ -106,7 +109,7 @@ cdef class FieldColumns:
         return place_of(&self.used, number)
 
     cdef tuple take(self):
-        """Take (rows, their texts), and begin new ones."""
+        """Return (rows, their texts), and begin new ones."""
         made = text(&self.rows), strings(&self.texts, &self.used, False)
         places_clear(&self.used)
         if self.texts.count > REMEMBERED:

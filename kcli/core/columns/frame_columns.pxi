@@ -1,13 +1,13 @@
-# Frames as they were on the wire, without the records in them: columns of bytes.
+# Frames as on the wire, without the records in them: columns of bytes.
 
 cdef enum:
     CUT_LEAST = 61        # bytes of records that are worth a cut: the header of a batch
 
-# When an exchange's response came (ns, -1: none), by the number of its row.
+# The time of an exchange's response (ns; -1: none), and the number of its row.
 cdef struct FrameRow:
     int64_t row, answered
 
-# Where records were taken out of a response, by its place after that, and how many bytes.
+# Records cut out of a response: the place in the shortened response, and their bytes.
 cdef struct Cut:
     int64_t place, size
 
@@ -17,7 +17,7 @@ cdef class FrameColumns:
 
     cdef Out rows
     cdef Column request, response, cuts
-    cdef Cut* found           # of one response, by its place in that
+    cdef Cut* found           # of one response, by place in it
     cdef size_t room
 
     def __dealloc__(self):
@@ -28,7 +28,9 @@ cdef class FrameColumns:
         free(self.found)
 
     cdef int put(self, int64_t row, Exchange* e, Partitions partitions) except -1:
-        """Add an exchange's frames. partitions: those of the response, whose records are left out; None: it has none."""
+        """Add an exchange's frames. partitions: those of the response, whose records are left out; None: it has
+        none.
+        """
         cdef FrameRow made
         made.row, made.answered = row, <int64_t>e.answered if e.response != NULL else -1
         if out_put(&self.rows, &made, sizeof(made)) or out_put(&self.request.text, e.request, e.request_size):
@@ -56,7 +58,7 @@ cdef class FrameColumns:
         return 0
 
     cdef size_t find_records(self, const uint8_t* response, Partitions partitions) except? 0:
-        """Find the records of a response, in their order, and count them."""
+        """Find the records of a response, in their order, and return their number."""
         cdef size_t i, count = 0
         cdef bint sorted_ = True
         cdef Cut* grown
@@ -81,8 +83,9 @@ cdef class FrameColumns:
         return self.request.text.size + self.response.text.size
 
     cdef tuple take(self):
-        """Take (int64 rows of FrameRow, requests, responses, cuts), each of these as (where each ends, all of them):
-        bytes, cuts as pairs of int64."""
+        """Return (int64 rows of FrameRow, requests, responses, cuts), each of the latter as (ends, bytes); cuts are
+        pairs of int64.
+        """
         return (
             text(&self.rows), (ends(&self.request.ends), view(&self.request.text)),
             (ends(&self.response.ends), view(&self.response.text)), (ends(&self.cuts.ends), text(&self.cuts.text)),

@@ -1,4 +1,4 @@
-# The values by which an exchange is counted: those that its header and frames have, and names in its JSON text.
+# The values by which an exchange is counted: those in its header and frames, and names in its JSON text.
 
 cdef extern from *:
     """
@@ -18,7 +18,7 @@ cdef extern from *:
     const char* text_end "kc_text_end"(const char* p, const char* end) nogil
 
 cdef enum:
-    # What exchanges are counted by
+    # The columns of groups
     BY_API = 0
     BY_VERSION = 1
     BY_CLIENT = 2
@@ -28,9 +28,9 @@ cdef enum:
     BY_TIME = 6
     BY_FILE = 7
     BY_TOPIC = 8
-    BY_PARTITION = 9          # a topic's: both
+    BY_PARTITION = 9          # with its topic
     BY_GROUP = 10
-    # Kinds of texts besides the five of these
+    # Kinds of texts other than the five of these
     TOPIC_ID = 16
     FEW_SEEN = 1 << 12
 
@@ -42,9 +42,9 @@ COLUMNS = {
 
 
 cdef class GroupValues:
-    """The values of one exchange after the other: several of a kind where it names several topics, partitions or groups.
+    """The values of one exchange after the other; a kind has several if it names several topics, partitions or groups.
 
-    by: names out of COLUMNS. widths: of intervals of time by name, in ns. file: that of the exchange.
+    by: names out of COLUMNS. widths: of intervals of time by name, in ns. file: the exchange's.
     """
 
     cdef Texts texts
@@ -54,7 +54,7 @@ cdef class GroupValues:
     cdef uint64_t[MOST_BY] widths
     cdef int count
     cdef int64_t file, changed
-    cdef object file_at       # the number of the file that was read at a time
+    cdef object file_at       # file_at(ns): the number of the file read at that time
     cdef bint named           # some of them are names in the text
     cdef bint beyond          # the exchange has a text beyond MOST_TEXTS
 
@@ -73,8 +73,9 @@ cdef class GroupValues:
             out_free(&self.values[i])
 
     cdef int take(self, Exchange* e, int client, Out* errors) except -1:
-        """Take an exchange's values except names. client: bytes of the request's client id, below 0: null; errors:
-        int64 codes."""
+        """Read an exchange's values except names. client: bytes of the request's client id, below 0: null; errors:
+        int64 codes.
+        """
         cdef int i
         self.beyond = False
         for i in range(self.count):
@@ -101,7 +102,7 @@ cdef class GroupValues:
         return 0
 
     cdef int take_names(self, tuple scans, Out* request, Out* response) except -1:
-        """Take the names in the text of both sides. scans: as ExchangeCounts' `fields` gives them."""
+        """Read the names in the text of both sides. scans: from ExchangeCounts' `fields`."""
         cdef int i
         for i in range(self.count if self.named else 0):
             if self.by[i] >= BY_TOPIC:
@@ -127,10 +128,10 @@ cdef class GroupValues:
                 raise MemoryError
         return number
 
-    # What stands in the text
+    # Names in the text
 
     cdef int put_names(self, int i, tuple scans, Out* request, Out* response) except -1:
-        """Put the distinct topics, their partitions or the groups that both sides name."""
+        """Add the distinct topics, their partitions or the groups that both sides name."""
         cdef int side
         cdef Out* text
         if self.seen.mask > FEW_SEEN:
@@ -149,7 +150,7 @@ cdef class GroupValues:
         return 0
 
     cdef int scan(self, int i, const char* p, const char* end, bytes pattern, int kind, bytes index) except -1:
-        """Scan for each text behind the pattern; with `index` for each number behind that, between one text and the next."""
+        """Find each text after the pattern; with `index`, each number after that, between one text and the next."""
         cdef const char* start
         cdef const char* following
         cdef int64_t number
@@ -182,17 +183,17 @@ cdef class GroupValues:
         return 0
 
     cdef int put_once(self, int i, int64_t number, int64_t index) except -1:
-        """Put a value unless the exchange has it already. index: a partition's, -1 for none."""
+        """Add a value unless the exchange has it already. index: a partition's; -1 for none."""
         if map_find(&self.seen, number, index + 1):
             return 0
         if map_put(&self.seen, number, index + 1, 1):
             raise MemoryError
         return self.put(i, number << 32 | (index + 1 & <int64_t>0xffffffff) if self.by[i] == BY_PARTITION else number)
 
-    # What it was, for Python
+    # Keys for Python
 
     cdef tuple key_of(self, const int64_t* codes):
-        """Return a group's key as `ExchangeCounts.take_groups` describes it."""
+        """Return a group's key as in `ExchangeCounts.take_groups`."""
         cdef int i
         made = []
         for i in range(self.count):
@@ -223,7 +224,7 @@ cdef class GroupValues:
 
 
 cdef inline bint is_zero(const char* p, size_t size) noexcept:
-    """Return whether a topic id in base64 is the zero id, which names no topic."""
+    """Return whether a topic id in base64 is the zero id, which stands for no topic."""
     cdef size_t i
     for i in range(size):
         if p[i] != 65:       # "A"
@@ -232,7 +233,7 @@ cdef inline bint is_zero(const char* p, size_t size) noexcept:
 
 
 cdef inline size_t dash_at(const char* text, size_t size) noexcept:
-    """Find the end of the server's text in "server-client"."""
+    """Return the end of the server's text in "server-client"."""
     cdef size_t i
     for i in range(size):
         if text[i] == 45:

@@ -4,12 +4,12 @@ cdef enum:
     MOST_BY = 13              # numbers of a group
     MOST_GROUPS = 10_000
     MOST_TEXTS = 100_000
-    FEW_COMBINED = 64         # groups that one exchange is counted in, and MOST_COMBINED more for each value that it has
+    FEW_COMBINED = 64         # groups for one exchange, and MOST_COMBINED more for each of its values
     MOST_COMBINED = 16
     MOST_CODES = 100_000      # pairs of a group and an error code
     MOST_LINKED = 100_000     # pairs of a group and a connection
     OCTAVES = 60
-    STEPS = 64                # buckets of an octave: the middle of one is 1/128 at most from what it stands for
+    STEPS = 64                # buckets of an octave: the middle of a bucket differs by at most 1/128 from its values
     OTHER_CODE = 1 << 16
 
 cdef extern from *:
@@ -23,7 +23,8 @@ cdef extern from *:
     int bucket_of "kc_bucket"(uint64_t us) nogil
 
 
-# An exchange; latency in us, -1: no answer. produced: records of a Produce, fetched: of the answer to a Fetch, -1: it is none.
+# An exchange; latency in us, -1: no response. produced: records of a Produce; fetched: of the response to a Fetch; -1:
+# it is none.
 cdef struct Counted:
     int64_t asked, answered, latency, produced, fetched
     bint failed, empty
@@ -35,7 +36,7 @@ cdef struct Group:
 
 
 cdef class Groups:
-    """Group 0 is all that is beyond the bounds. link: the exchange's connection, NULL: they are not counted.
+    """Group 0 has everything beyond the bounds. link: the exchange's connection; NULL: connections are not counted.
 
     unlinked: a connection was beyond the bounds.
     """
@@ -73,7 +74,7 @@ cdef class Groups:
         return <const int64_t*>self.keys.texts[number - 1].data
 
     cdef int count_all(self, Out* values, const Counted* counted, bint beyond) except -1:
-        """Count in every combination of one value of each."""
+        """Count in every combination of one value of each column."""
         cdef int64_t[MOST_BY] key
         cdef size_t[MOST_BY] at
         cdef int i
@@ -180,7 +181,7 @@ cdef class Groups:
         return 0
 
     cdef dict links_by_group(self):
-        """Return {group: [connections]}; None where there were more than the bounds allow."""
+        """Return {group: [connections]}; None if there were more than the bounds allow."""
         cdef size_t i
         cdef Slot* slot
         cdef Text* text
@@ -196,8 +197,9 @@ cdef class Groups:
         return made
 
     cdef tuple figures(self, size_t number):
-        """Return a group's (exchanges, failed, request bytes, response bytes, least us, most us, {bucket: answers},
-        produces, records of these, fetches, records of these, empty ones)."""
+        """Return a group's (exchanges, failed, request bytes, response bytes, least us, most us, {bucket: responses},
+        produces, their records, fetches, their records, empty fetches).
+        """
         cdef Group* group
         cdef int i, j
         if number >= self.room:

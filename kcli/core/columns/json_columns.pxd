@@ -1,4 +1,4 @@
-# Columns of text under way, and what stands in the text.
+# Columns of text under construction, and searches in the text.
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
@@ -31,7 +31,7 @@ cdef extern from *:
     bint next_error "kc_next_error"(const char** p, const char* end, int64_t* code) nogil
 
 
-# A column of text: all of it, and where each row's ends, behind a 0.
+# A column of text: all of it, and the ends of the rows, after a 0.
 cdef struct Column:
     Out text, ends
 
@@ -60,19 +60,19 @@ cdef inline bint is_in(Out* numbers, size_t first, int64_t number) noexcept:
 
 
 cdef inline bint is_heard(Text* words, int64_t voice, const uint8_t* request, size_t n, const uint8_t* response, size_t m) noexcept:
-    """Return whether a text holds these words, heard after that voice."""
+    """Return whether a text holds these bytes, heard after that voice."""
     if words.kind != <int>voice or words.size != n + m:
         return False
     return memcmp(words.data, request, n) == 0 and memcmp(words.data + n, response, m) == 0
 
 
 cdef inline bytes ends(Out* out):
-    """Take all ends; one 0 without a row."""
+    """Return all ends, and empty the buffer; one 0 without rows."""
     return text(out) or bytes(sizeof(int32_t))
 
 
 cdef inline bytes text(Out* out):
-    """Take all bytes of a buffer, which is empty then."""
+    """Return all bytes of a buffer, and empty it."""
     made = PyBytes_FromStringAndSize(out.data, out.size)
     out.size = 0
     return made

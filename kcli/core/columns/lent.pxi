@@ -1,14 +1,14 @@
-# Memory of columns that whoever reads them may keep: it goes back to the columns when nobody does any more.
+# Memory of columns that readers may keep; it returns to the columns when no reader needs it any more.
 
 cdef enum:
     SPARES = 16
 
-cdef Out[SPARES] spares      # memory that came back
+cdef Out[SPARES] spares      # memory that was returned
 cdef int spare_count = 0
 
 
 cdef class Lent:
-    """Memory that a column was written to."""
+    """The memory of a column."""
 
     cdef Out out
 
@@ -26,8 +26,9 @@ cdef class Lent:
 
 
 cdef object view(Out* out):
-    """Take all bytes of a buffer without a copy, and begin it anew, in the least memory that came back and has room for as
-    many."""
+    """Return all bytes of a buffer without a copy, and begin it anew, in the smallest returned memory that has room for
+    as many.
+    """
     global spare_count
     cdef int i, best = -1
     if not out.size:

@@ -7,8 +7,9 @@ cdef enum:
 
 
 cdef class MessageColumns:
-    """The texts of exchanges, one row each, as `lines` writes them. headed: whether headers are wanted; bodies: whether these
-    are read."""
+    """The texts of exchanges, one row each, as `lines` writes them. headed: make texts of headers; bodies: read
+    these.
+    """
 
     cdef ExchangeWriter lines
     cdef bint headed, bodies
@@ -28,8 +29,9 @@ cdef class MessageColumns:
         out_free(&self.error_ends)
 
     cdef bint put(self, ApiCodecs codecs, Exchange* e, bint textless) except -1:
-        """Add both sides of an exchange; add nothing and return False where only the slower way can. textless: of the bodies' texts
-        add no more than what `note_errors` looks for."""
+        """Add both sides of an exchange. Add nothing and return False if only the slower way can. textless: of the
+        bodies' texts, add only what `note_errors` needs.
+        """
         cdef int i
         for i in range(3):
             self.start[i] = self.columns[i].text.size
@@ -52,7 +54,7 @@ cdef class MessageColumns:
         if start < 0:
             return -1
         header.size -= 1
-        # Their name's text goes on to the request's own key, 11 characters that have no place here.
+        # Their name's text includes the key of the request, 11 characters that are not needed here.
         if out_put(header, PyBytes_AS_STRING(codecs.name), PyBytes_GET_SIZE(codecs.name) - 11):
             raise MemoryError
         return start
@@ -136,7 +138,7 @@ cdef class MessageColumns:
         return self.columns[REQUEST].text.size + self.columns[RESPONSE].text.size
 
     cdef dict take(self):
-        """Take header, request, response and errors, as `ExchangeRows.take_columns` describes them."""
+        """Return header, request, response and errors, as in `ExchangeRows.take_columns`, and begin new ones."""
         made = {"errors": (ends(&self.error_ends), text(&self.errors))}
         for name, column in ("header", HEADER), ("request", REQUEST), ("response", RESPONSE):
             made[name] = ends(&self.columns[column].ends), view(&self.columns[column].text)

@@ -8,8 +8,10 @@ ctypedef fused Number:
 
 
 def put_numbers(const Number[::1] numbers, const int32_t[::1] places, const uint8_t[::1] there, Py_ssize_t offset, Number[::1] made):
-    """Write the number at the place of each row. there: a bitmap, from bit `offset` on: rows without a bit get 0; None: each has one.
-    Raises IndexError if a place is beyond the numbers."""
+    """Write the number for each row into `made`. places: each row's index in `numbers`. there: a validity bitmap, from
+    bit `offset` on; rows without a bit get 0; None: all rows are valid. Raises IndexError for an index beyond the
+    numbers.
+    """
     cdef Py_ssize_t i, bit
     cdef size_t count = numbers.shape[0]
     for i in range(places.shape[0]):

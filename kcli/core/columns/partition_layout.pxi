@@ -1,4 +1,4 @@
-# How partitions are selected out of Fetch and Produce.
+# The selection of partitions in Fetch and Produce.
 
 cdef enum:
     # Slots of a message's row
@@ -36,8 +36,9 @@ cdef struct EndpointRow:
 
 
 cdef class Layout:
-    """Layout of one version: (selection, columns of a partition's slots, whether its records stand behind them, whether
-    topics go by ids) of the request and of the response, as `kcli.pipeline.rows.projections` has them."""
+    """The layout of one version: (selection, columns of a partition's slots, whether its records follow them, whether
+    topics have ids) of request and response, from `kcli.pipeline.rows.projections`.
+    """
 
     cdef Selection asks, reports
     cdef int columns[2][COLUMNS]

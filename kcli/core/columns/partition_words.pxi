@@ -1,7 +1,7 @@
-# What a Fetch or Produce says that went well, in the words of kcli/cli/decode/pcap/summaries/produce_fetch.py.
+# The words for a Fetch or Produce without errors, as in kcli/cli/decode/pcap/summaries/produce_fetch.py.
 
 cdef enum:
-    LISTED = 3                # names of a list; the rest is counted
+    LISTED = 3                # names in a list; the rest is counted
     LONG = 40                 # characters of a name that is shown whole
     CODECS = 5
     # Levels of a selection's rows
@@ -9,7 +9,7 @@ cdef enum:
     PARTITIONS = 2
     FORGOTTEN = 3
 
-# The cluster's metadata log is named by its id (Uuid.METADATA_TOPIC_ID), whatever a capture says.
+# The cluster's metadata log is named by its id (Uuid.METADATA_TOPIC_ID), whatever name a capture has.
 cdef bytes METADATA_ID = bytes(15) + b"\1"
 METADATA_TOPIC = b"__cluster_metadata"
 CODECS_BY_NUMBER = (b"none", b"gzip", b"snappy", b"lz4", b"zstd")
@@ -32,7 +32,7 @@ cdef struct FetchedRow:
 
 
 cdef class PartitionWords:
-    """Writes words; layouts: as ExchangeSummaries takes them from its owner."""
+    """Writes the words; layouts: from the owner of ExchangeSummaries."""
 
     cdef Out words
     cdef NameTable* names
@@ -43,7 +43,8 @@ cdef class PartitionWords:
     cdef object of(self, tuple layout, bint fetch, const uint8_t* request, size_t n, const uint8_t* base, const uint8_t* response,
                    size_t m):
         """Return the words for a Fetch or Produce; None for one with an error or anything unusual. base: the response's
-        frame, NULL without one; response: its body."""
+        frame, NULL without one; response: its body.
+        """
         cdef Selection asks = layout[0], reports = layout[1]
         cdef bint good
         self.words.size = 0
@@ -143,7 +144,9 @@ cdef class PartitionWords:
         return self.put(b", ")
 
     cdef bint places(self, tuple layout, const uint8_t* base, size_t width) except -1:
-        """Put "orders[0, 1], refunds[3]", or names and a count where there are many; False where only the slower way can."""
+        """Write "orders[0, 1], refunds[3]", or names and a count if there are many; return False if only the slower way
+        can.
+        """
         cdef Selection asks = layout[0]
         cdef bint by_ids = layout[2]
         cdef TopicRow* topics = <TopicRow*>asks.levels[TOPICS].rows.data
@@ -173,7 +176,7 @@ cdef class PartitionWords:
         return True
 
     cdef bint put_topic(self, const uint8_t* text, int64_t size, bint by_id) except -1:
-        """Put a topic's name; False for one that is not known, or not plain."""
+        """Write a topic's name; return False if it is unknown, or not plain."""
         cdef int64_t i
         cdef Name* known
         if by_id and memcmp(text, PyBytes_AS_STRING(METADATA_ID), 16) == 0:
@@ -199,14 +202,14 @@ cdef class PartitionWords:
         return 0
 
     cdef int put_more(self, size_t count) except -1:
-        """Put the number of entries beyond those a list shows."""
+        """Write the number of entries beyond those that a list shows."""
         if count > LISTED:
             self.put(b" and ")
             self.put_count(count - LISTED, b" more")
         return 0
 
     cdef int put_counted(self, int64_t number, bytes one) except -1:
-        """Put a number with its unit: "1 record", "2,000 records"."""
+        """Write a number with its unit: "1 record", "2,000 records"."""
         self.put_count(number, one)
         return 0 if number == 1 else self.put(b"s")
 
@@ -238,7 +241,7 @@ cdef inline size_t height(Selection selection, int level) noexcept:
 
 
 cdef bint count_records(const uint8_t* data, int64_t size, int64_t* records, int* order, int* codecs) noexcept:
-    """Add the records of whole batches of magic 2, and their codecs; False for anything else."""
+    """Add the records of whole batches of magic 2, and their codecs; return False for anything else."""
     cdef Batch batch
     cdef const uint8_t* end = data + max(<int64_t>0, size)
     cdef int i, codec, found = KB_OK

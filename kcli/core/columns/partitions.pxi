@@ -1,7 +1,8 @@
-# Fetch and Produce partition by partition, as columns, without a Python object; kcli/pipeline/rows/partitions.py finds those of odd ones.
+# Reads Fetch and Produce by partition, as columns, without Python objects; kcli/pipeline/rows/partitions.py reads odd
+# ones.
 
 cdef enum:
-    FEW = 16              # partitions that are looked through one by one
+    FEW = 16              # partitions that are searched one by one
     MOST_POSITIONS = 1 << 20
     FETCHED = 1           # APIs of batches
     SHARED = 2
@@ -12,11 +13,11 @@ cdef extern from "interner.h" nogil:
 
 
 cdef inline uint64_t text_hash(Texts* texts, uint32_t number) noexcept:
-    """Return a text's hash, which it keeps when numbers begin anew."""
+    """Return a text's hash, which stays the same when numbers begin anew."""
     return (<HashedText*>&texts.texts[number - 1]).hash
 
 
-cdef tuple NOTHING = (None,) * COLUMNS     # what a side says that does not name a partition
+cdef tuple NOTHING = (None,) * COLUMNS     # a side that does not name a partition
 
 cdef extern from *:
     """
@@ -48,19 +49,19 @@ cdef struct Part:
     int64_t size
 
 
-# Where the fetches of a connection stand in a partition, as far as was said: an incremental one names only what changes.
+# The fetch position of a connection in a partition, as far as it is known: an incremental fetch names only changes.
 cdef struct Position:
     int64_t effective, high_seen, start_seen
 
 
-# The same of one partition, for whoever goes on reading the connection. partition: its key, see `partition_key`.
+# The same for one partition, for a later reader of the connection. partition: its key, see `partition_key`.
 cdef struct KeptPosition:
     uint64_t partition
     Position position
 
 
 cdef inline uint64_t partition_key(uint64_t topic, int64_t index) noexcept:
-    """Compute a partition's key. topic: the hash of its id, or of its name where it has none."""
+    """Return a partition's key. topic: the hash of its id, or of its name if it has none."""
     return topic * 0x9e3779b97f4a7c15ULL + <uint64_t>index
 
 
@@ -70,7 +71,7 @@ def position_key(bytes topic not None, bint is_id, int64_t index):
     return <int64_t>partition_key(hash_text(text, PyBytes_GET_SIZE(topic), ID if is_id else NAME), index)
 
 
-# A row of `fetch_partitions` or `produce_partitions`, and what the tables beside them need. Of a Produce: session and epoch
+# A row of `fetch_partitions` or `produce_partitions`, with fields for related tables. For a Produce, session and epoch
 # are acks and the timeout; high, stable and start are base offset, append time and log start offset.
 cdef struct PartRow:
     int64_t row, session, epoch, name, id, partition, asked, answered, offset, limit, error, high, stable, start
@@ -85,7 +86,7 @@ cdef struct BatchRow:
 
 
 cdef inline uint64_t link_hash(bytes link) except? 0:
-    """Return the hash of a connection's text, as `Connections` has it."""
+    """Return the hash of a connection's text, as in `Connections`."""
     return hash_text(<const uint8_t*>PyBytes_AS_STRING(link), PyBytes_GET_SIZE(link), 0)
 
 
@@ -98,13 +99,13 @@ cdef class Partitions:
     cdef size_t count, room, indexed, cursor
     cdef Map seen
     cdef int64_t session, epoch, failed
-    cdef const uint8_t* response      # of which `endpoints` are rows
+    cdef const uint8_t* response      # the frame of `endpoints`
     cdef const EndpointRow* endpoints
     cdef int64_t endpoint_count
-    cdef list given                   # what the partitions in hand were loaded from; None: they were read
+    cdef list given                   # the source of the current partitions, if they were loaded; None: they were read
     cdef dict hints                   # ... "host:port" by node
     cdef Out fetched, produced, batches      # rows
-    cdef bint follows, checks         # whether rows have what no message says: positions; whether checksums fit
+    cdef bint follows, checks         # whether rows have fetch positions; whether checksums are computed
     cdef Map positions                # by hashes of connection and partition: numbers of `stands`, from 1 on
     cdef Out stands                   # of Position
 
@@ -119,8 +120,9 @@ cdef class Partitions:
         out_free(&self.stands)
 
     cdef bint read(self, Layout layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m, bint adds) except -1:
-        """Read an exchange's bodies; False where only the slower way can. adds: take partitions of the response that
-        nobody asked for."""
+        """Read an exchange's bodies; return False if only the slower way can. adds: add partitions of the response that
+        the request does not name.
+        """
         cdef int64_t* row
         self.begin()
         if layout.asks.select_at(request, request, request + n) < 0:
@@ -151,9 +153,10 @@ cdef class Partitions:
         self.given = self.hints = None
 
     cdef int load(self, tuple found) except -1:
-        """Take partitions that were read elsewhere: ((session, epoch), error, hints, partitions), each of these (topic's name or None,
-        its id or None, what the request says, what the response says, records or None); a side says (number or None of each
-        column), None: nothing."""
+        """Load partitions that were read elsewhere: ((session, epoch), error, hints, partitions), each partition
+        (topic's name or None, its id or None, the request's part, the response's part, records or None); a part has a
+        number or None for each column; None: no part.
+        """
         cdef Part* part
         self.begin()
         (self.session, self.epoch), self.failed, self.hints, self.given = found
@@ -192,7 +195,7 @@ cdef class Partitions:
         return part
 
     cdef bint topics(self, Layout layout, Selection body, const uint8_t* base, int side, bint adds) except -1:
-        """Read one side's partitions; False where only the slower way can."""
+        """Read one side's partitions; return False if only the slower way can."""
         cdef Level* topics = &body.levels[TOPICS]
         cdef const char* row = body.levels[PARTITIONS].rows.data
         cdef TopicRow* topic
@@ -211,7 +214,7 @@ cdef class Partitions:
         return True
 
     cdef int number(self, const uint8_t* text, int64_t size, int kind, uint32_t* name, uint32_t* id) except -1:
-        """Number a topic's name and id; a name stays 0 where it is not known."""
+        """Number a topic's name and id; the name stays 0 if it is unknown."""
         cdef Name* known
         if kind == ID:
             id[0] = text_number(&self.texts, text, 16, ID)
@@ -230,7 +233,7 @@ cdef class Partitions:
 
     cdef bint place(self, uint32_t name, uint32_t id, Layout layout, const int64_t* row, const uint8_t* base, int side,
                     bint adds) except -1:
-        """Read one side's row of a partition; False where it comes twice."""
+        """Read one side's row of a partition; return False if it is there twice."""
         cdef Part* part = NULL
         cdef int i
         if side and self.cursor < self.count:
@@ -328,7 +331,7 @@ cdef class Partitions:
         return found
 
     cdef uint64_t keep_position(self, uint64_t link, uint64_t partition, Position* made) except 0:
-        """Note where the fetches of a connection stand; return its number."""
+        """Note a connection's fetch position in a partition; return its number."""
         cdef uint64_t at
         if self.stands.size >= MOST_POSITIONS * sizeof(Position):
             map_free(&self.positions)
@@ -339,7 +342,7 @@ cdef class Partitions:
         return at
 
     cdef list kept_positions(self, list links):
-        """Return the fetch positions of these connections ("server-client"): rows of KeptPosition of each."""
+        """Return the fetch positions of these connections ("server-client"): rows of KeptPosition for each."""
         cdef Map wanted
         cdef size_t i
         cdef uint64_t number
@@ -439,11 +442,11 @@ cdef class Partitions:
         return self.fetched.size + self.produced.size + self.batches.size
 
     cdef dict take(self):
-        """Take the rows of each kind."""
+        """Return the rows of each kind, and begin new ones."""
         return {"fetched": view(&self.fetched), "produced": view(&self.produced), "batches": view(&self.batches)}
 
     cdef list topic_texts(self, list known):
-        """Append (kind, bytes) of all topics by number from 1 on, behind those known already."""
+        """Append (kind, bytes) of all topics by number from 1 on, after those known already."""
         cdef size_t i
         for i in range(len(known), self.texts.count):
             known.append((self.texts.texts[i].kind, (<const char*>self.texts.texts[i].data)[: self.texts.texts[i].size]))

@@ -1,4 +1,4 @@
-"""Exchanges that hold records of interest (see record_exchanges.pyx)."""
+"""Selects exchanges with wanted records (see record_exchanges.pyx)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Exchanges that hold records of interest, picked out of all others: no Python object is made for these."""
+"""Selects exchanges with wanted records; no Python object is made for others."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -11,7 +11,7 @@ cdef enum:
     # Levels of rows
     TOPICS = 1
     PARTITIONS = 2
-    MOST_NAMES = 10000    # that are remembered
+    MOST_NAMES = 10000    # names to remember
 
 
 # Rows of topics and partitions.
@@ -23,20 +23,27 @@ cdef struct PartitionRow:
     int64_t index, records, size
 
 
-METADATA_LOG = b"__cluster_metadata"    # the one topic whose id is always the same, and in no message beside its name
+METADATA_LOG = b"__cluster_metadata"    # its id is fixed, and in no message beside its name
 
 
 cdef class RecordExchanges(Sink):
-    """Takes exchanges of steady connections: gives those with records of wanted topics to its owner, drops all others.
+    """Receives exchanges of steady connections, passes those with records of wanted topics to its owner, and drops all
+    others.
 
     owner: has
-    - `layout(key, version)`: where records stand: (the header's Node, a Selection, whether that is of the response, whether
-      topics go by ids); False: nowhere, and nothing is to be learnt from it; True: nowhere, but topics' names are; None: only
-      the slower way can tell;
+
+    - `layout(key, version)`: returns the place of records: (the header's Node, a Selection, whether that is of the
+    response, whether topics have ids); False: no records, and no names; True: no records, but topic names; None: only
+    the slower way can tell;
+
     - `bodies`;
-    - `wants_name(name, quoted)`: whether records of a topic are wanted, by its name as bytes; quoted: as JSON text;
-    - `picked(link, *exchange)`: takes (key, version, ts, request, answered, response).
-    names: of topic ids. partition: the one that is wanted; -1: all. A topic whose id has no name yet is wanted.
+
+    - `wants_name(name, quoted)`: returns whether records of a topic are wanted, by its name as bytes; quoted: as JSON
+    text;
+
+    - `picked(link, *exchange)`: receives (key, version, ts, request, answered, response).
+
+    names: of topic ids. partition: the wanted one; -1: all. A topic whose id has no name yet is wanted.
     """
 
     cdef object owner
@@ -64,7 +71,7 @@ cdef class RecordExchanges(Sink):
         return found >= 0
 
     cdef bint learn(self, Exchange* e) except -1:
-        """Learn the topic names of an exchange: its text teaches them. False: only the slower way can."""
+        """Learn the topic names of an exchange from its text. Return False if only the slower way can."""
         cdef int client
         cdef PyObject* codecs = steady_codecs(self.lines, e, &client)
         self.lines.out.size = 0
@@ -73,7 +80,7 @@ cdef class RecordExchanges(Sink):
         return e.response == NULL or self.lines.put_response(<ApiCodecs>codecs, e.response, e.response_size)
 
     cdef int holds(self, tuple layout, Exchange* e) except -2:
-        """Return whether an exchange holds records that are wanted; -1: only the slower way can tell."""
+        """Return whether an exchange holds wanted records; -1: only the slower way can tell."""
         cdef Selection body = <Selection>layout[1]
         cdef const uint8_t* frame = e.response if layout[2] else e.request
         cdef size_t size = e.response_size if layout[2] else e.request_size, at
@@ -107,7 +114,7 @@ cdef class RecordExchanges(Sink):
         return not is_metadata(text) or self.asked(METADATA_LOG, False)
 
     cdef bint asked(self, bytes name, bint quoted) except -1:
-        """Ask the owner whether it wants a name; each name is asked for once."""
+        """Return whether the owner wants a name; each name is asked for once."""
         key = name, quoted
         found = self.known.get(key)
         if found is None:
@@ -118,7 +125,7 @@ cdef class RecordExchanges(Sink):
 
 
 cdef bint any_records(PartitionRow* row, int64_t count, int64_t partition) noexcept:
-    """Return whether the partition of that number has records; -1: any partition."""
+    """Return whether the partition with this number has records; -1: any partition."""
     cdef int64_t i
     for i in range(count):
         if row[i].size > 0 and (partition < 0 or row[i].index == partition):

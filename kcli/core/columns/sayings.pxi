@@ -1,20 +1,20 @@
-# What exchanges say, by number: byte for byte most of them repeat what was said before.
+# Numbers for the contents of exchanges, as most of them repeat earlier contents byte for byte.
 
 cdef enum:
     CALL_NUMBERS = 5       # of an exchange
-    SAID_BYTES = 1 << 25   # of sayings that are remembered; as many of them, and of connections, as REMEMBERED
+    SAID_BYTES = 1 << 25   # of contents to remember; REMEMBERED limits their number
 
 
 cdef class SayingNumbers:
-    """Numbers what is said, and the connections that say it. said: API keys whose exchanges are noted; never: of these, those that
-    say something of their connection, each time anew. start: the number before the first ones.
+    """Numbers contents of exchanges, and their connections. said: API keys whose exchanges are noted; never: those of
+    them whose contents are about their connection, and so new each time. start: the number before the first ones.
 
-    number: of what was said last.
+    number: of the latest contents.
     """
 
     cdef Texts words, links, servers
-    cdef Out scratch, calls, server_of     # of each connection that nobody took, the place of its server
-    cdef int64_t* numbers          # by the place of what is said among `words`
+    cdef Out scratch, calls, server_of     # of each connection that was not taken, the place of its server
+    cdef int64_t* numbers          # by the place of the contents in `words`
     cdef size_t room
     cdef int64_t last, links_before
     cdef size_t size, links_taken
@@ -38,7 +38,7 @@ cdef class SayingNumbers:
         free(self.numbers)
 
     cdef bint note(self, Exchange* e) except -1:
-        """Note an exchange. Return whether what it says is new; its maker's rows have `number`."""
+        """Note an exchange. Return whether its contents are new; the rows of its maker then have `number`."""
         cdef bint fresh = self.find(e)
         cdef size_t before = self.links.count
         cdef uint32_t link, server
@@ -59,7 +59,9 @@ cdef class SayingNumbers:
         return fresh
 
     cdef bint find(self, Exchange* e) except -1:
-        """Find the number of what is said, a new one where the server was not asked and did not answer the same before."""
+        """Find the number of the contents, a new one unless the same request to the server had the same response
+        before.
+        """
         cdef uint32_t place
         cdef size_t before = self.words.count
         cdef int64_t* grown
@@ -88,7 +90,7 @@ cdef class SayingNumbers:
         return True
 
     cdef int put_words(self, Exchange* e) except -1:
-        """Put the request and response without their correlation ids, and the server, into `scratch`."""
+        """Write request and response without their correlation ids, and the server, to `scratch`."""
         cdef size_t n = e.request_size - 8, m = e.response_size - 4 if e.response != NULL else 0
         cdef const uint8_t* link = <const uint8_t*>e.link
         self.scratch.size = 0
@@ -101,12 +103,15 @@ cdef class SayingNumbers:
         return 0
 
     def take(self):
-        """Take the exchanges that were noted: int64 rows of saying, link, correlation id, ns of the request and of its answer."""
+        """Return the noted exchanges, and forget them: int64 rows of contents, link, correlation id, ns of request and
+        response.
+        """
         return text(&self.calls)
 
     def take_links(self):
-        """Take the connections that are new: the number of the first (the others' follow), (ends, texts) of all and of their clients, the
-        place of each one's server (int32), and (ends, texts) of the servers."""
+        """Return the new connections: the number of the first (the others' follow), (ends, texts) of all and of their
+        clients, the place of each one's server (int32), and (ends, texts) of the servers.
+        """
         cdef size_t taken = self.links_taken
         made = (
             self.links_before + <int64_t>taken + 1, strings(&self.links, NULL, False, taken), strings(&self.links, NULL, True, taken),

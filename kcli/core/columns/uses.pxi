@@ -1,14 +1,14 @@
-# How often each client asked for what, on each connection.
+# The number of requests by client, connection, API and version.
 
 
-# Requests of one API and version by one client on one connection, after the same was said there. link, client: from 0 on,
+# Requests of one API and version by one client on one connection, after the same profile. link, client: from 0 on,
 # client -1: null.
 cdef struct Use:
     int64_t link, client, voice, key, version, count
 
 
 cdef class Uses:
-    """Count exchanges per connection, client, API and version: a row of Use each."""
+    """Counts exchanges per connection, client, API and version, with a row of Use for each."""
 
     cdef Out rows
     cdef Map known
@@ -36,6 +36,6 @@ cdef class Uses:
         return self.rows.size // sizeof(Use)
 
     cdef bytes take(self):
-        """Take the rows, and begin new ones."""
+        """Return the rows, and begin new ones."""
         map_free(&self.known)
         return text(&self.rows)

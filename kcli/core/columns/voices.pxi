@@ -1,4 +1,4 @@
-# What the two ends of a connection say of themselves, by number.
+# Numbers for the profiles that the two ends of connections give of themselves.
 
 cdef enum:
     HEARD = 1 << 12        # exchanges of ApiVersions
@@ -6,15 +6,15 @@ cdef enum:
 
 
 cdef class Voices:
-    """The voice after an exchange of ApiVersions: a number for what client and broker have said of themselves so far.
+    """The voice after an exchange of ApiVersions: a number for the client's and broker's profile so far.
 
-    owner: its heard(link, voice, *exchange) gives that number after a new one.
+    owner: its heard(link, voice, *exchange) returns the number for new contents.
     """
 
     cdef Texts words              # by the voice before them
     cdef Out scratch
     cdef uint32_t[HEARD_LAST] last
-    cdef list after               # the voice that each of `words` leads to
+    cdef list after               # the voice to which each of `words` leads
     cdef object owner
 
     def __init__(self, owner):
@@ -25,7 +25,7 @@ cdef class Voices:
         out_free(&self.scratch)
 
     cdef int64_t next(self, int64_t voice, Exchange* e) except? -1:
-        """Return the voice after these words; usually they were heard after the same voice before."""
+        """Return the voice after this exchange; usually the same contents followed the same voice before."""
         cdef uint32_t* last = &self.last[(e.request_size * 7 + e.response_size + <uint64_t>voice) % HEARD_LAST]
         cdef uint32_t number
         cdef size_t n = e.request_size - 8, m = e.response_size - 4 if e.response != NULL else 0
@@ -43,7 +43,7 @@ cdef class Voices:
         return self.after[number - 1]
 
     cdef int trim(self) except -1:
-        """Forget all words where they are many."""
+        """Forget all words if there are many."""
         if self.words.count > HEARD:
             texts_free(&self.words)
             memset(self.last, 0, sizeof(self.last))

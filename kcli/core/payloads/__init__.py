@@ -1,1 +1,1 @@
-"""Payloads of records: values of Avro."""
+"""Reads payloads of records: Avro values."""

@@ -1,4 +1,4 @@
-"""Values of Avro as JSON has them (see avro_values.pyx)."""
+"""Reads Avro values in their JSON form (see avro_values.pyx)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

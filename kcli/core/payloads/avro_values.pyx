@@ -1,7 +1,8 @@
-"""Values of Avro as JSON has them: bytes as base64, numbers that JSON lacks as texts, logical types as said.
+"""Reads Avro values in their JSON form: bytes as base64, numbers that JSON lacks as text, logical types as the type's
+`turn` makes them.
 
-A schema is a tree of types (which may lead back to itself). Nothing is allocated for a count before the bytes it speaks
-of are there, and values are counted: items of an array may take no bytes at all.
+A schema is a tree of types, which may refer back to itself. Nothing is allocated for a count before its bytes are known
+to be there, and values are counted, as items of an array may take no bytes.
 """
 
 from binascii import b2a_base64
@@ -15,7 +16,7 @@ from libc.string cimport memcpy
 cdef enum:
     DEEPEST = 100             # levels of a value
     ALLOWED = 10_000          # values of a payload, whatever its size
-    MOST_A_BYTE = 16          # values that a byte more may bring
+    MOST_A_BYTE = 16          # values for each further byte
     LONGEST = 10              # bytes of a number
 
 cdef enum Kind:
@@ -30,12 +31,13 @@ SHORT = "not of this schema: it ends too early"
 
 
 class ValueDamageError(ValueError):
-    """Bytes that are no value of the schema, or more of one than is read."""
+    """Bytes are no value of the schema, or one with more levels or values than are read."""
 
 
 cdef class Type:
-    """A type. names: of a record's fields, or an enum's symbols; size: of a fixed; turn: makes JSON of a logical type's
-    number, text or bytes."""
+    """A type. names: of a record's fields, or an enum's symbols; size: of a fixed; turn: converts a logical type's
+    number, text or bytes to JSON.
+    """
 
     cdef int kind
     cdef Py_ssize_t size
@@ -47,7 +49,7 @@ cdef class Type:
         self.kind, self.names, self.size, self.turn, self.inner = KINDS[kind], tuple(names), size, turn, ()
 
     def hold(self, inner):
-        """Take the types of its fields, items or branches."""
+        """Set the types of its fields, items or branches."""
         made = tuple(inner)
         if not all(isinstance(each, Type) for each in made):
             raise TypeError("types expected")
@@ -58,7 +60,7 @@ cdef class Type:
 
 
 cdef class Reader:
-    """A place in the bytes of one value. left: values that may still come."""
+    """A position in the bytes of one value. left: values that may follow."""
 
     cdef const uint8_t* at
     cdef const uint8_t* end
@@ -82,7 +84,7 @@ cdef class Reader:
             shift += 7
 
     cdef const uint8_t* pass_over(self, int64_t size) except NULL:
-        """Return where bytes begin, behind which reading goes on."""
+        """Return the start of `size` bytes, and skip them."""
         cdef const uint8_t* start = self.at
         if size < 0 or size > self.end - start:
             raise ValueDamageError(SHORT)
@@ -99,7 +101,7 @@ cdef class Reader:
             raise ValueDamageError(f"not of this schema: {error}") from None
 
     cdef int64_t block(self) except? -1:
-        """Read how many items a block has; 0: it is the last."""
+        """Read the number of items in a block; 0: it is the last."""
         cdef int64_t count = self.number()
         if count < 0:
             self.number()  # its size in bytes
@@ -185,13 +187,14 @@ cdef class Reader:
 
 
 cdef str name_of(double number):
-    """Return the name of a number that JSON does not have."""
+    """Return the name of a number that JSON lacks."""
     return "NaN" if isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def read(Type root not None, bytes data not None, Py_ssize_t start):
-    """Return the value behind `start`, which takes all bytes that are there. Raises ValueDamageError if there is none, or it
-    has more levels or values than are read."""
+    """Return the value from `start` on, which has to take all bytes. Raises ValueDamageError if there is none, or it
+    has more levels or values than are read.
+    """
     cdef Reader reader = Reader.__new__(Reader)
     cdef const uint8_t* first = <const uint8_t*>data
     if not 0 <= start <= len(data):

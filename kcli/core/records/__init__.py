@@ -1,1 +1,1 @@
-"""Record batches: headers, checksums, values, JSON text, columns, down-conversion."""
+"""Reads and writes record batches: headers, checksums, values, JSON text, columns, down-conversion."""

@@ -1,10 +1,12 @@
 # The JSON text of batches.
 
-cdef size_t MOST_TEXT = 64 << 20  # bytes of lines, behind which a writer lets its caller take them
+cdef size_t MOST_TEXT = 64 << 20  # bytes of lines after which a writer returns to its caller
 
 
 cdef tuple problem_text(Problem* problem, int64_t start, bint inside):
-    """Describe a problem: (path, bytes from the start of the buffer, reason). inside: the position is in decompressed bytes."""
+    """Describe a problem: (path, bytes from the start of the buffer, reason). inside: the position is in decompressed
+    bytes.
+    """
     suffix, reason = REASONS[problem.code]
     path = "records" if suffix is None else f"records[{problem.record}]{suffix}"
     reason = reason.format(says=problem.says, here=problem.here)
@@ -32,7 +34,7 @@ cdef int extra_members(void* self, Out* out, const uint8_t* key, int64_t key_siz
 
 
 cdef int is_secret(void* self, const uint8_t* value, int64_t size) noexcept with gil:
-    """Return whether a value is hidden; also where its check failed."""
+    """Return whether a value is hidden, also if its check failed."""
     writer = <BatchText> self
     try:
         return bool(writer.secret(view_of(value, size)))
@@ -42,15 +44,15 @@ cdef int is_secret(void* self, const uint8_t* value, int64_t size) noexcept with
 
 
 cdef class BatchText:
-    """JSON text of batches in kcli's form, gathered in a buffer of its own.
+    """Writes JSON text of batches in kcli's form to a buffer.
 
-    decompress(codec id, payload, magic) -> bytes; raises InputError.
-    control(key, value), record(key, value) -> bytes: more members (",...") of a control record, of any other; None: none.
-    payloads: carry what an encoder would not make again byte for byte ("_payload", "_entry").
-    positions: say where each batch is in its file ("_position").
-    secret(value) -> bool: whether a record's value is left out, asked for what begins with 1 and one of `types`; then what
-    an encoder would need of that batch is left out as well. suspect(payload) -> bool: whether a secret is anywhere in it,
-    asked for a batch whose records can't be read, or whose checksum is wrong: then no key, value or header of it is shown.
+    decompress(codec id, payload, magic) -> bytes; raises InputError. control(key, value), record(key, value) -> bytes:
+    further members (",...") of a control record, or of any other; None: none. payloads: keep bytes that an encoder
+    would not make again ("_payload", "_entry"). positions: write the position of each batch in its file ("_position").
+    secret(value) -> bool: whether a record's value is left out, called for values that begin with 1 and one of `types`;
+    then bytes that only an encoder would need of that batch are left out as well. suspect(payload) -> bool: whether a
+    secret is anywhere in it, called for a batch whose records can't be read, or whose checksum is wrong; then no key,
+    value or header of it is shown.
     """
 
     cdef Out out
@@ -85,13 +87,13 @@ cdef class BatchText:
         out_free(&self.out)
 
     def take(self):
-        """Take the text so far as bytes; the buffer is empty then."""
+        """Return the text so far as bytes, and empty the buffer."""
         text = PyBytes_FromStringAndSize(self.out.data, self.out.size)
         self.out.size = 0
         return text
 
     def take_list(self):
-        """Take the text so far as a JSON list; the buffer is empty then."""
+        """Return the text so far as a JSON list, and empty the buffer."""
         text = PyBytes_FromStringAndSize(NULL, self.out.size + 2)
         cdef char* p = PyBytes_AS_STRING(text)
         p[0] = b"["
@@ -109,7 +111,7 @@ cdef class BatchText:
         self.out.size = 0
 
     def take_findings(self):
-        """Take (batches, records, wrong checksums, problems) since the last call."""
+        """Return (batches, records, wrong checksums, problems) since the last call."""
         found = self.batches, self.records, self.wrong_checksums, self.problems
         self.batches = self.records = self.wrong_checksums = 0
         self.problems = []
@@ -125,13 +127,13 @@ cdef class BatchText:
             raise MemoryError
 
     def write(self, data, Py_ssize_t start, Py_ssize_t stop, int64_t base, bint full, Py_ssize_t trusted=-1, bint lines=False):
-        """Append the batches of data[start:stop] (whole entries; what follows `stop` is only looked at to tell whether a
-        batch with a wrong checksum lies about its size). `base`: where data[0] is in its file. `trusted`: the position of
-        such a batch that is to be taken as it is. Batches are parted by commas, or each ends its line.
+        """Append the batches of data[start:stop], which are whole entries. Bytes after `stop` are only read to decide
+        whether the size of a batch with a wrong checksum is wrong. base: the position of data[0] in its file. trusted:
+        the position of such a batch that is to be read anyway. Batches are separated by commas, or each ends its line.
 
-        Returns (what it stopped at, position in data): DONE at `stop`; SUSPECT at a batch whose checksum is wrong and
-        behind which no sound batch begins; PARTIAL, LENGTH, SHORT or MAGIC at what is no batch; FULL before a batch
-        where the lines have more than MOST_TEXT bytes: batches that are small may unfold to much.
+        Returns (reason to stop, position in data): DONE at `stop`; SUSPECT at a batch whose checksum is wrong and after
+        which no sound batch begins; PARTIAL, LENGTH, SHORT or MAGIC at bytes that are no batch; FULL before a batch if
+        the lines have more than MOST_TEXT bytes, as small batches may decompress to much.
         """
         cdef Py_buffer view
         cdef int code
@@ -149,13 +151,13 @@ cdef class BatchText:
         return code, start
 
     def write_records(self, data, Py_ssize_t start, bytes before not None, bytes behind not None, first=None, timestamp=None):
-        """Append the records of the batches from data[start] on, each as a line: `before`, its members from the offset's value
-        to the headers, `behind`. first: the offset of the first, which they are counted from, below 0: they have none; None: they
-        have those of their batches. timestamp: of all; None: they have their own.
+        """Append the records of the batches from data[start] on, each as a line: `before`, its members from the
+        offset's value to the headers, `behind`. first: the offset of the first record, below 0: they have none; None:
+        they have those of their batches. timestamp: of all; None: they have their own.
 
-        Control batches are passed over. Returns where it ends: before the first batch that is not whole and sound, of magic 2, with
-        records that can all be read (nothing of it is written or noted), or that is a control batch among numbered ones; or behind one
-        with which the lines have more than MOST_TEXT bytes.
+        Control batches are skipped. Returns where it ends: before the first batch that is not whole and sound, of magic
+        2, with records that can all be read (nothing of it is written or noted), or that is a control batch among
+        numbered ones; or after the batch with which the lines have more than MOST_TEXT bytes.
         """
         cdef Py_buffer view
         cdef Line line
@@ -227,7 +229,7 @@ cdef class BatchText:
                 if code:
                     return code
             if problem.code:
-                self.decompress.used = used  # it is read again, with what is wrong with it
+                self.decompress.used = used  # it is read again, with its problems
         except BaseException as error:
             self.raised = error
             return RAISED
@@ -279,7 +281,7 @@ cdef class BatchText:
         return code
 
     cdef int records_row(self, Batch* b, int64_t position) noexcept nogil:
-        """Write `records` of a batch of magic 2, and the other values that an exact encode needs."""
+        """Write `records` of a batch of magic 2, and the other values that an exact encoder needs."""
         cdef int odd = 0, codec = b.attributes & KB_CODEC
         cdef int code = out_put(&self.out, <const char*> b',"records":[', 12)
         if b.count == 0:
@@ -296,12 +298,14 @@ cdef class BatchText:
         return code
 
     cdef bint hides(self, const uint8_t* data, size_t size) noexcept nogil:
-        """Return whether bytes of the current batch are hidden: something in it is secret, or may be where not all was read."""
+        """Return whether bytes of the current batch are hidden, because a part of it is secret, or may be if not all
+        was read.
+        """
         return self.guard.all or self.guard.hidden > 0 or (self.failed and self.guarded is not NULL and self.suspects(data, size))
 
     cdef void cover(self, const uint8_t* data, size_t size) noexcept nogil:
-        """Hide all of the current batch where its checksum is wrong and these bytes of it may hold a secret: what is damaged
-        may begin anywhere, and be of any type.
+        """Hide all of the current batch if its checksum is wrong and these bytes of it may hold a secret, as damaged
+        data may begin anywhere, and be of any type.
         """
         self.guard.all = not self.valid and self.guarded is not NULL and self.suspects(data, size)
 
@@ -336,7 +340,7 @@ cdef class BatchText:
         return code
 
     cdef object expand(self, Batch* b, int64_t position):
-        """Decompress a payload; None with the problem noted, or after any other exception (in self.raised)."""
+        """Decompress a payload; return None with the problem noted, or after any other exception (in self.raised)."""
         try:
             return self.decompress(b.attributes & KB_CODEC, view_of(b.payload, b.payload_size), b.magic)
         except InputError as error:

@@ -1,8 +1,9 @@
 /* Record batches of every magic, read in place: the frame of a batch, and the search for the next sound one.
  *
- * A log segment and a records field are a row of entries: offset int64, size int32, then `size` bytes; the byte at 16 is the
- * magic. Magic 0 and 1: one message, which may wrap a compressed message set. Magic 2: a batch with a header of 61 bytes.
- * What is accepted is what Kafka's readers accept (FileLogInputStream, DefaultRecordBatch, DefaultRecord, LegacyRecord). */
+ * A log segment and a records field are a row of entries: offset int64, size int32, then `size` bytes; the byte at 16
+ * is the magic. In magic 0 and 1 an entry is one message, which may wrap a compressed message set. In magic 2 it is a
+ * batch with a header of 61 bytes. The same entries are accepted as by Kafka's readers (FileLogInputStream,
+ * DefaultRecordBatch, DefaultRecord, LegacyRecord). */
 #ifndef KCLI_BATCHES_H
 #define KCLI_BATCHES_H
 
@@ -18,8 +19,8 @@
 enum {
     KB_OK = 0,
     KB_END,     /* nothing left */
-    KB_PARTIAL, /* runs past the end, or fewer than 18 bytes are left */
-    KB_LENGTH,  /* the size field is below 14: nobody can say where the next entry begins */
+    KB_PARTIAL, /* it ends beyond the buffer, or fewer than 18 bytes are left */
+    KB_LENGTH,  /* the size field is below 14, so the next entry's start is unknown */
     KB_SHORT,   /* the size field is too small for the magic's header */
     KB_MAGIC,   /* a magic below 0 */
 };
@@ -28,7 +29,7 @@ enum { KB_CODEC = 7, KB_APPEND_TIME = 8, KB_TRANSACTIONAL = 16, KB_CONTROL = 32,
 
 typedef struct {
     const uint8_t *start;
-    int64_t size; /* whole, the 12 bytes of offset and size included */
+    int64_t size; /* of the whole entry, with the 12 bytes of offset and size */
     int magic;
     int attributes;
     int64_t base_offset, last_offset; /* magic 0 and 1: both the message's own offset */
@@ -42,7 +43,7 @@ typedef struct {
     int32_t key_size, value_size;
     const uint8_t *payload; /* magic 2: the records; magic 0 and 1: the value, NULL: null */
     size_t payload_size;
-    int broken; /* magic 0 and 1: KR_KEY or KR_VALUE when that does not fit in the message */
+    int broken; /* magic 0 and 1: KR_KEY or KR_VALUE if that does not fit in the message */
 } kb_batch;
 
 static inline int64_t kb_plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
@@ -65,7 +66,7 @@ static inline void kb_read_header_2(kb_batch *b, const uint8_t *p) {
     b->key_size = b->value_size = -1;
 }
 
-/* A message of magic 0 or 1; its size was checked. */
+/* Reads a message of magic 0 or 1, whose size was checked. */
 static inline void kb_read_message(kb_batch *b, const uint8_t *p) {
     const uint8_t *end = p + b->size, *at;
     b->crc = kc_be32(p + KB_AT_0_CRC);
@@ -102,7 +103,8 @@ static inline void kb_read_message(kb_batch *b, const uint8_t *p) {
 
 static inline int kb_least(int magic) { return magic >= 2 ? KB_LEAST_2 : magic == 1 ? KB_LEAST_1 : KB_LEAST; }
 
-/* The entry at `p`. On KB_PARTIAL, KB_LENGTH, KB_SHORT and KB_MAGIC b->size is what the size field says, plus 12 (0: no field). */
+/* Reads the entry at `p`. For KB_PARTIAL, KB_LENGTH, KB_SHORT and KB_MAGIC, b->size is the size field plus 12 (0: no
+ * field). */
 static inline int kb_read_batch(kb_batch *b, const uint8_t *p, const uint8_t *end) {
     int64_t left = end - p;
     b->start = p;
@@ -128,7 +130,7 @@ static inline uint32_t kb_checksum(const kb_batch *b) {
     return kc_crc32(0, b->start + KB_AT_MAGIC, (size_t)(b->size - KB_AT_MAGIC));
 }
 
-/* Could a batch begin here? Says nothing about its checksum. */
+/* Returns whether a batch may begin here, whatever its checksum. */
 static inline int kb_plausible(const kb_batch *b) {
     if (b->magic > 2 || b->base_offset < 0 || (b->attributes & KB_CODEC) > 4) return 0;
     return b->magic < 2 ? !b->broken : b->count >= 0 && b->last_offset >= b->base_offset;
@@ -139,8 +141,8 @@ static inline int kb_sound(const uint8_t *p, const uint8_t *end) {
     return kb_read_batch(&b, p, end) == KB_OK && kb_plausible(&b) && kb_checksum(&b) == b.crc;
 }
 
-/* Bytes from `p` to the next entry with a good checksum, -1 when there is none up to `end`. The work is bounded: candidates
- * may have no more than 64 times the bytes of the buffer summed. */
+/* Returns the bytes from `p` to the next entry with a right checksum; -1: there is none up to `end`. The work is
+ * bounded: checksums are computed over at most 64 times the bytes of the buffer. */
 static ptrdiff_t kb_find(const uint8_t *p, const uint8_t *end) {
     int64_t budget = (end - p) * 64 + 4096;
     for (const uint8_t *at = p; end - at >= 18; at++) {

@@ -1,4 +1,4 @@
-# What the kernels over record batches share: frames, records and wrapped message sets, from batches.h and record_json.h.
+# Shared by the kernels over record batches: frames, records and wrapped message sets, from batches.h and record_json.h.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcli.core.codec.messages cimport Out
@@ -103,5 +103,5 @@ cdef extern from "crc.h" nogil:
 
 
 cdef inline tuple figures(Problem* problem):
-    """Return None, or what stopped a reader: (a code of REASONS, record, position, says, here)."""
+    """Return None, or why a reader stopped: (a code of REASONS, record, position, says, here)."""
     return (problem.code, problem.record, problem.at, problem.says, problem.here) if problem.code else None

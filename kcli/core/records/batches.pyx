@@ -1,7 +1,7 @@
-"""Kernels over buffers of record batches: JSON text straight from the bytes, frames, checksums, the next sound batch.
+"""Kernels over buffers of record batches: JSON text directly from the bytes, frames, checksums, the next sound batch.
 
-They run without the interpreter's lock except where a payload is decompressed or a hook is asked, so that several pieces
-of a segment are worked on at once. batches.h says what is accepted.
+They run without the interpreter's lock except while a payload is decompressed or a hook is called, so that several
+parts of a segment are processed at once. batches.h documents the accepted entries.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -23,14 +23,14 @@ text_setup()
 cdef extern from "Python.h":
     int PyBUF_READ
 
-# Bytes of the header of magic 2; where the size and the magic stand (in every magic), where what the size counts begins,
-# and what the checksum of magic 2 covers. The least that a size field may say, by magic.
+# Bytes of the header of magic 2; the offsets of size and magic (in every magic), of the bytes that the size counts, and
+# of those that the checksum of magic 2 covers. The least value of a size field, by magic.
 HEADER_SIZE = KB_HEADER_2
 SIZE_AT, LENGTH_END, MAGIC_AT = KB_AT_BATCH_LENGTH, KB_OVERHEAD, KB_AT_MAGIC
 CRC_AT, CRC_START = KB_AT_CRC, KB_AT_ATTRIBUTES
 LEAST_LENGTH = (KB_LEAST, KB_LEAST_1, KB_LEAST_2)
 
-# What `BatchText.write` may stop at, apart from the end: its first figure.
+# The first value returned by `BatchText.write`: the reason to stop.
 DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT, FULL = KB_OK, KB_END, KB_PARTIAL, KB_LENGTH, KB_SHORT, KB_MAGIC, 9, 10
 LEGACY_NULL, LEGACY_CODEC = KR_LEGACY_NULL, KR_LEGACY_CODEC
 cdef int STOP_SUSPECT = 9, STOP_FULL = 10
@@ -40,10 +40,10 @@ include "batch_text.pxi"
 include "message_text.pxi"
 
 def whole(data, Py_ssize_t start, Py_ssize_t size, Py_ssize_t limit=-1):
-    """Walk the entries of data[start:size] by their size fields: (what stopped it, where, where the last whole entry began).
-    limit: begin none from there on.
+    """Walk the entries of data[start:size] by their size fields; return (reason to stop, position, start of the last
+    whole entry). limit: no entry begins at or after it.
 
-    Looks at sizes and magic alone, so that a piece of a file can be cut between two batches at no cost.
+    Only sizes and magic are read, so that a part of a file can be cut between two batches at no cost.
     """
     cdef Py_buffer view
     cdef Batch b
@@ -62,7 +62,9 @@ def whole(data, Py_ssize_t start, Py_ssize_t size, Py_ssize_t limit=-1):
 
 
 def find(data, Py_ssize_t start, Py_ssize_t stop):
-    """Find the next entry in data[start:stop] whose checksum is right: its position, -1 for none. The work is bounded."""
+    """Return the position of the next entry in data[start:stop] whose checksum is right; -1 for none. The work is
+    bounded.
+    """
     cdef Py_buffer view
     cdef ptrdiff_t at
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -73,7 +75,7 @@ def find(data, Py_ssize_t start, Py_ssize_t stop):
 
 
 def sound(data, Py_ssize_t start, Py_ssize_t stop):
-    """Check the entry at start: (is it a sensible one, and is its checksum right as well)."""
+    """Return (whether the entry at start is plausible, whether its checksum is also right)."""
     cdef Py_buffer view
     cdef Batch b
     cdef bint plausible, good = False
@@ -87,11 +89,13 @@ def sound(data, Py_ssize_t start, Py_ssize_t stop):
 
 
 def frames(data, Py_ssize_t start=0, bint check=True):
-    """Read the headers of the whole entries at data[start:]: (a tuple for each, the code that ended the walk, its position).
+    """Read the headers of the whole entries at data[start:]; return (a tuple for each, the code that ended the walk,
+    its position).
 
-    A tuple: (position, size, magic, attributes, base offset, last offset, leader epoch, crc, crc valid or None, base
-    timestamp, max timestamp, producer id, producer epoch, base sequence, count, payload start, payload size or -1, key start, key
-    size). Magic 0 and 1: the fields they lack are -1, base and last offset and both timestamps the message's own.
+    A tuple is (position, size, magic, attributes, base offset, last offset, leader epoch, crc, crc valid or None, base
+    timestamp, max timestamp, producer id, producer epoch, base sequence, count, payload start, payload size or -1, key
+    start, key size). In magic 0 and 1, missing fields are -1, and base and last offset and both timestamps are the
+    message's own.
     """
     cdef Py_buffer view
     cdef Batch b

@@ -1,3 +1,3 @@
-"""Records of magic 2 with one letter in place of all that they hold (see blanking.pyx)."""
+"""Replaces the contents of records of magic 2 by one letter (see blanking.pyx)."""
 
 def fill_records(data: bytearray, count: int) -> None: ...

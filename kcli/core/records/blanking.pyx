@@ -1,4 +1,4 @@
-"""Records of magic 2 with one letter in place of all that they hold. As kcli.redact.batches does, for data records."""
+"""Replaces the contents of records of magic 2 by one letter, as kcli.redact.batches does, for data records."""
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -6,12 +6,12 @@ from libc.string cimport memset
 cdef enum:
     LETTER = 0x78             # "x"
     BLANK = 0xFF
-    INT = 5                   # bytes of a varint at most
+    INT = 5                   # most bytes of a varint
     LONG = 10
 
 
 def fill_records(bytearray data not None, int64_t count):
-    """Replace what `count` records hold, in place. What is no record, and all behind it, becomes blank."""
+    """Replace the contents of `count` records in place. Bytes that are no record, and all after them, become blank."""
     cdef uint8_t* at = <uint8_t*>data
     cdef uint8_t* end = at + len(data)
     cdef uint8_t* start
@@ -27,7 +27,7 @@ def fill_records(bytearray data not None, int64_t count):
 
 
 cdef bint fill_record(uint8_t* at, uint8_t* end) noexcept:
-    """Replace what one record holds; `at`: behind its attributes. False: it is none."""
+    """Replace the contents of one record; `at`: after its attributes. Return False if it is none."""
     cdef int64_t number, headers, i
     if not zigzag(&at, end, LONG, &number) or not zigzag(&at, end, INT, &number):
         return False
@@ -40,7 +40,7 @@ cdef bint fill_record(uint8_t* at, uint8_t* end) noexcept:
 
 
 cdef inline bint fill_span(uint8_t** at, uint8_t* end) noexcept:
-    """Replace the bytes behind a length. False: they go beyond `end`."""
+    """Replace the bytes after a length. Return False if they go beyond `end`."""
     cdef int64_t size
     if not zigzag(at, end, INT, &size):
         return False
@@ -53,7 +53,7 @@ cdef inline bint fill_span(uint8_t** at, uint8_t* end) noexcept:
 
 
 cdef inline bint zigzag(uint8_t** at, uint8_t* end, int most, int64_t* value) noexcept:
-    """Read a signed varint. False: it is cut, or longer than `most` bytes."""
+    """Read a signed varint. Return False if it is cut, or longer than `most` bytes."""
     cdef uint64_t raw = 0
     cdef int i
     cdef uint8_t byte

@@ -1,11 +1,11 @@
-# What columns of places mean: the bytes there, as the buffers of Arrow arrays.
+# The bytes at the places in columns, as buffers of Arrow arrays.
 
 
 def gather(data, extra, places, sizes):
     """Gather the bytes at `places` (int64, -1: null; from len(data) on they are in `extra`) one after another.
 
-    Returns (int32 offsets, values, validity bitmap, nulls): the buffers of an Arrow binary array. OverflowError from
-    2 GiB of values on.
+    Returns (int32 offsets, values, validity bitmap, nulls): the buffers of an Arrow binary array. Raises OverflowError
+    for 2 GiB of values or more.
     """
     cdef Py_buffer d, e, at, n
     cdef int64_t total = 0, where
@@ -56,8 +56,9 @@ def gather(data, extra, places, sizes):
 
 
 def header_places(data, extra, headers_at, header_count):
-    """Find the headers: (int32 list offsets, key places int64, key sizes int32, value places int64, value sizes int32),
-    for `gather`."""
+    """Find the headers; return (int32 list offsets, key places int64, key sizes int32, value places int64, value sizes
+    int32), for `gather`.
+    """
     cdef Py_buffer d, e, at, n
     cdef Py_ssize_t i, count
     cdef int64_t total = 0, row = 0, where, length = 0, shift

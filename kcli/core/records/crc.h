@@ -51,7 +51,7 @@ static void kc_crc_fill(kc_crc *c) {
         for (uint32_t i = 0; i < 256; i++) c->table[t][i] = c->table[t - 1][i] >> 8 ^ c->table[0][c->table[t - 1][i] & 255];
 }
 
-/* The register (not yet inverted) after `n` more bytes, by tables. */
+/* Returns the register (not yet inverted) after `n` more bytes, by tables. */
 static uint32_t kc_crc_tables(const kc_crc *c, uint32_t crc, const uint8_t *p, size_t n) {
     for (; n >= 8; n -= 8, p += 8) {
         uint32_t low = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
@@ -72,7 +72,7 @@ static int kc_crc_level = -1;
 #define KC_DOUBLE_TARGET __attribute__((target("sse4.2,ssse3,pclmul,avx2,vpclmulqdq")))
 #define KC_WIDE_TARGET __attribute__((target("sse4.2,ssse3,pclmul,avx512f,avx512vl,vpclmulqdq")))
 
-/* A byte shuffle that moves a vector up by 16 - r bytes starts at r, one that moves it down by r at 16 + r. */
+/* A byte shuffle that moves a vector up by 16 - r bytes starts at r; one that moves it down by r starts at 16 + r. */
 static const uint8_t kc_shift[48] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
     0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11,   12,   13,   14,   15,
@@ -92,8 +92,8 @@ static inline KC_FOLD_TARGET uint32_t kc_crc_reduce(const kc_crc *c, __m128i x, 
     return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, t), 1);
 }
 
-/* Needs n >= 16. A register of zero stays zero over zero bytes: so the odd bytes at the start are moved to the end of a
- * first block of their own, zeroes before them, and what was in the register is laid over the first four real bytes. */
+/* Needs n >= 16. A zero register stays zero over zero bytes, so the odd bytes at the start are moved to the end of a
+ * first block of their own, after zeros, and the register is combined with the first four real bytes. */
 static inline KC_FOLD_TARGET uint32_t kc_crc_fold(const kc_crc *c, uint32_t crc, const uint8_t *p, size_t n) {
     const __m128i k128 = KC_LOAD(c->by128);
     __m128i start = _mm_cvtsi32_si128((int)crc), x;
@@ -221,7 +221,7 @@ static void kc_crc_setup(int most) {
     if (kc_crc_level > most) kc_crc_level = most;
 }
 
-/* `crc`: 0, or the checksum of what came before. */
+/* `crc`: 0, or the checksum of the bytes before. */
 static inline uint32_t kc_crc32(uint32_t crc, const uint8_t *p, size_t n) {
 #ifdef KC_CRC_X86
     if (n >= 16 && kc_crc_level >= KC_CRC_FOLD)

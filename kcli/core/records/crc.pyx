@@ -15,7 +15,7 @@ kc_crc_setup(3)
 
 
 def crc32(data, uint32_t value=0):
-    """Compute the CRC-32 of a buffer; `value`: the checksum of what came before it."""
+    """Compute the CRC-32 of a buffer; value: the checksum of the bytes before."""
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
@@ -27,7 +27,7 @@ def crc32(data, uint32_t value=0):
 
 
 def crc32c(data, uint32_t value=0):
-    """Compute the CRC-32C of a buffer; `value`: the checksum of what came before it."""
+    """Compute the CRC-32C of a buffer; value: the checksum of the bytes before."""
     cdef Py_buffer view
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
@@ -39,6 +39,8 @@ def crc32c(data, uint32_t value=0):
 
 
 def use_level(int most):
-    """Use no more than tables (0), folds of 16 bytes (1), of 32 (2) or all there is (3); returns the level in use. For tests."""
+    """Use at most tables (0), folds of 16 bytes (1), of 32 (2) or the highest level (3); return the level in use. For
+    tests.
+    """
     kc_crc_setup(most)
     return kc_crc_level

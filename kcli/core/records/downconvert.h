@@ -1,7 +1,8 @@
-/* Records of magic 2 and 1 as messages of a lower magic (KIP-283; Kafka's RecordsUtil.downConvert, MemoryRecordsBuilder).
+/* Writes records of magic 2 and 1 as messages of a lower magic (KIP-283; Kafka's RecordsUtil.downConvert,
+ * MemoryRecordsBuilder).
  *
- * A message: offset int64, size int32, crc int32 of all behind it, magic int8, attributes int8, in magic 1 timestamp int64,
- * key and value behind their lengths as int32. */
+ * A message is: offset int64, size int32, crc int32 of the bytes after it, magic int8, attributes int8, in magic 1
+ * timestamp int64, key and value with their lengths as int32. */
 #ifndef KCLI_DOWNCONVERT_H
 #define KCLI_DOWNCONVERT_H
 
@@ -11,14 +12,14 @@ typedef struct {
     int magic;            /* of the messages to write */
     int attributes;       /* theirs: LogAppendTime or 0 */
     int64_t first_offset; /* records below it are left out */
-    int relative;         /* offsets count from the first record that is written */
-    int counting;         /* nothing is written, only counted */
-    /* what was written, of one batch */
+    int relative;         /* offsets count from the first written record */
+    int counting;         /* only count, and write nothing */
+    /* the output for one batch */
     int64_t count, base, last, max_timestamp;
     int64_t bytes, with_headers;
 } kd_target;
 
-/* Copies may reach 15 bytes beyond both ends: the output has that much slack, the input is looked at before. */
+/* Copies may reach 15 bytes beyond both ends; the output has that much slack, and the input is checked before. */
 static inline void kd_copy(uint8_t *to, const uint8_t *from, size_t n, const uint8_t *end) {
 #ifdef KT_X86
     if (!n) return;
@@ -36,7 +37,7 @@ static inline void kd_copy(uint8_t *to, const uint8_t *from, size_t n, const uin
 
 enum { KD_SLACK = 16 };
 
-/* One message at `p`, without its crc; returns its end. */
+/* Writes one message at `p`, without its crc; returns its end. */
 static inline uint8_t *kd_message(uint8_t *p, const kd_target *t, int64_t offset, int64_t timestamp, const uint8_t *key,
                                   size_t key_size, const uint8_t *value, size_t value_size, const uint8_t *end) {
     uint8_t *start = p;
@@ -61,7 +62,7 @@ static inline void kd_seal(uint8_t *message, const uint8_t *end) {
     kc_set32(message + KB_AT_0_CRC, kc_crc32(0, message + KB_AT_MAGIC, (size_t)(end - message - KB_AT_MAGIC)));
 }
 
-/* Is the record to be written, and may it be? KR_OK with t->last unchanged: left out. */
+/* Returns whether the record may be written; KR_OK with t->last unchanged: it is left out. */
 static inline int kd_accept(kd_target *t, int64_t offset, int64_t timestamp, kb_problem *problem) {
     if (t->count && offset <= t->last) {
         problem->says = offset;
@@ -83,8 +84,9 @@ static inline void kd_begin(kd_target *t) {
     t->max_timestamp = -1;
 }
 
-/* The records of a batch of magic 2, as messages behind what `out` has. Returns KC_OK or KC_MEMORY; on a problem out->size
- * is as before. A message's crc is taken when the next one has been written: its bytes have then left the store buffer. */
+/* Appends the records of a batch of magic 2 as messages to `out`. Returns KC_OK or KC_MEMORY; on a problem out->size is
+ * as before. A message's crc is computed when the next one has been written, as its bytes have left the store buffer
+ * then. */
 static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, kd_target *t, kb_problem *problem) {
     const uint8_t *end = data + size;
     size_t before = out->size;
@@ -129,7 +131,7 @@ static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_
     return KC_OK;
 }
 
-/* The same for one message of magic 1 that is no wrapper, or (behind kd_begin) for each in a wrapper. */
+/* The same for one message of magic 1 that is no wrapper, or (after kd_begin) for each in a wrapper. */
 static int kd_one(kc_out *out, const kb_batch *m, int64_t offset, int64_t timestamp, kd_target *t, kb_problem *problem) {
     size_t key = m->key ? (size_t)m->key_size : 0;
     if (offset < t->first_offset) return KC_OK;
@@ -162,7 +164,7 @@ static int kd_set(kc_out *out, kb_batch *w, const uint8_t *data, size_t size, kd
     return KC_OK;
 }
 
-/* The wrapper around a compressed message set; `out` has room for it. */
+/* Writes the wrapper around a compressed message set; `out` has room for it. */
 static void kd_wrapper(kc_out *out, const kd_target *t, int64_t timestamp, int codec, const uint8_t *value, size_t size) {
     uint8_t *at = (uint8_t *)out->data + out->size;
     kd_target plain = *t;

@@ -30,28 +30,28 @@ cdef extern from "downconvert.h" nogil:
     void begin "kd_begin"(Target* t)
     void put_wrapper "kd_wrapper"(Out* out, const Target* t, int64_t timestamp, int codec, const uint8_t* value, size_t size)
 
-# What `Converter.convert` may stop at.
+# The reasons why `Converter.convert` stops.
 DONE, DAMAGED, UNSUPPORTED, BROKEN = 0, 1, 2, 3
 cdef int STOP_DAMAGED = 1, STOP_UNSUPPORTED = 2, STOP_BROKEN = 3, RAISED = -3
 cdef int ZSTD = 4
 
 
 cdef class Converter:
-    """Turns batches into messages of magic 0 or 1, gathered in a buffer.
+    """Converts batches to messages of magic 0 or 1 in a buffer.
 
-    first_offset: records below it in uncompressed batches are left out. decompress(codec id, payload, magic),
-    compress(codec id, data, magic) -> bytes-like. counting: nothing is written, `planned` takes the bytes there would be;
-    for compressed batches by the ratio they have.
+    first_offset: lower records in uncompressed batches are left out. decompress(codec id, payload, magic),
+    compress(codec id, data, magic) -> bytes-like. counting: nothing is written, and `planned` is the number of bytes
+    there would be, for compressed batches by their ratio.
     """
 
     cdef Out out, inner
     cdef Target target
     cdef object decompress, compress, raised
-    cdef readonly object problem        # where `convert` stopped with BROKEN: (code, record, at, says, here), or an InputError
+    cdef readonly object problem        # of a BROKEN stop: (code, record, at, says, here), or an InputError
     cdef readonly int64_t records       # converted
-    cdef readonly int64_t headers_lost  # records among them that had headers
+    cdef readonly int64_t headers_lost  # those of them that had headers
     cdef readonly int64_t planned
-    cdef readonly bint estimated        # `planned` has compressed batches in it
+    cdef readonly bint estimated        # `planned` includes compressed batches
 
     def __cinit__(self, int magic, int64_t first_offset, decompress, compress, bint counting=False):
         self.target.magic, self.target.first_offset, self.target.counting = magic, first_offset, counting
@@ -65,7 +65,7 @@ cdef class Converter:
         return self.out.size
 
     def text(self):
-        """Return the batches converted since the last `clear`: a memoryview, valid until the next call."""
+        """Return the batches converted since the last `clear`, as a memoryview that is valid until the next call."""
         return PyMemoryView_FromMemory(self.out.data, self.out.size, PyBUF_READ) if self.out.size else memoryview(b"")
 
     def take(self):
@@ -77,8 +77,8 @@ cdef class Converter:
         self.out.size = 0
 
     def convert(self, data, Py_ssize_t start, Py_ssize_t stop):
-        """Convert the whole entries of data[start:stop]. Returns (DONE, stop), or why it stopped at which entry:
-        DAMAGED: it is none; UNSUPPORTED: its codec can't be in older messages; BROKEN: see `problem`.
+        """Convert the whole entries of data[start:stop]. Return (DONE, stop), or why and at which entry it stopped:
+        DAMAGED: it is none; UNSUPPORTED: older messages lack its codec; BROKEN: see `problem`.
         """
         cdef Py_buffer view
         cdef int code
@@ -210,10 +210,10 @@ cdef class Converter:
 
 
 def chunk_end(data, Py_ssize_t start, Py_ssize_t size, Py_ssize_t chunk):
-    """Find the end of whole entries in data[start:size] with at most `chunk` bytes together, one at least: (what
-    stopped it, end).
+    """Find the end of whole entries in data[start:size] with at most `chunk` bytes together, but at least one entry;
+    return (reason to stop, end).
 
-    What stopped it: DONE when the chunk is full, else as `kcli.core.records.batches.whole`, at `end`.
+    The reason is DONE if the chunk is full, else one of `kcli.core.records.batches.whole`.
     """
     cdef Py_buffer view
     cdef Batch b
@@ -233,8 +233,9 @@ def chunk_end(data, Py_ssize_t start, Py_ssize_t size, Py_ssize_t chunk):
 
 
 def find_offset(data, Py_ssize_t start, Py_ssize_t size, int64_t offset):
-    """Find the first entry of data[start:size] whose last offset is at or above `offset`: (found, its position or where
-    the walk ended)."""
+    """Find the first entry of data[start:size] whose last offset is `offset` or more; return (whether there is one, its
+    position or the end of the walk).
+    """
     cdef Py_buffer view
     cdef Batch b
     cdef Py_ssize_t at = start

@@ -60,7 +60,9 @@ cdef int put_inner(BatchText writer, Batch* b, MessageSet messages) noexcept nog
 
 
 cdef int put_entry(BatchText writer, Batch* b) noexcept nogil:
-    """Write the part of a message that an encoder would not make again: its compressed value, or all of an unusual one."""
+    """Write the bytes of a message that an encoder would not make again: its compressed value, or all of an unusual
+    message.
+    """
     cdef bint wrapper = (b.attributes & KB_CODEC) != 0
     if not writer.payloads:
         return KC_OK

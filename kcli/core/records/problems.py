@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Code (records.h: KR_...) -> the end of the path (None: it is no single record's fault), what is wrong.
+# Code (records.h: KR_...) -> the end of the path (None: the fault is not of a single record), the fault.
 REASONS: dict[int, tuple[str | None, str]] = {
     1: ("", "a varint longer than its type allows"),
     2: ("", "the bytes end inside the record"),

@@ -1,6 +1,7 @@
-"""Records as columns: one walk over a buffer of batches, no Python object for a record. Arrow's buffers come out of it.
+"""Records as columns: one walk over a buffer of batches, without a Python object for a record. The results are Arrow
+buffers.
 
-Places are bytes in the buffer that was scanned, and on behind it in `extra`, which holds what was decompressed.
+Places are byte offsets in the scanned buffer, continued in `extra`, which holds decompressed bytes.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
@@ -21,8 +22,8 @@ crc_setup(3)
 cdef extern from "Python.h":
     int PyBUF_READ
 
-# int64: offset, timestamp, where key, value and headers are (key and value -1: null); int32: their sizes, the number of
-# headers, and which batch of the scan it is.
+# int64: offset, timestamp, the places of key, value and headers (key and value -1: null); int32: their sizes, the
+# number of headers, and the number of the batch in the scan.
 WIDE = ("offset", "timestamp", "key_at", "value_at", "headers_at")
 NARROW = ("key_size", "value_size", "header_count", "batch")
 cdef enum:
@@ -48,9 +49,9 @@ cdef class Column:
 cdef class Columns:
     """The columns of the records in data[start:stop].
 
-    decompress(codec id, payload, magic, number of the batch). `problems`: (position of the batch, record, reason) for records that can't be read;
-    those before them in their batch are there. Control batches are left out. `stopped`: where the entries end, or behind
-    the batch with which `most` bytes were decompressed.
+    decompress(codec id, payload, magic, number of the batch). `problems`: (position of the batch, record, reason) for
+    records that can't be read; earlier records of their batch are in the columns. Control batches are left out.
+    `stopped`: where the entries end, or after the batch with which `most` bytes were decompressed.
     """
 
     cdef int64_t* wide[WIDE_COUNT]
@@ -98,7 +99,7 @@ cdef class Columns:
 
     @property
     def extra(self):
-        """Decompressed payloads: places count on from the length of the scanned buffer."""
+        """Decompressed payloads; their places continue from the length of the scanned buffer."""
         return PyBytes_FromStringAndSize(self.extra_bytes.data, self.extra_bytes.size)
 
     cdef int grow(self, Py_ssize_t rows) noexcept nogil:
@@ -178,7 +179,7 @@ cdef class Columns:
         return KC_OK
 
     cdef int packed(self, Batch* b, int64_t position, Py_ssize_t size) noexcept with gil:
-        """Decompress a batch or wrapper into `extra`, and scan the records there."""
+        """Decompress a batch or wrapper into `extra`, and scan its records."""
         cdef Py_buffer view
         cdef int64_t shift = size + <int64_t> self.extra_bytes.size
         cdef int code
@@ -226,7 +227,7 @@ cdef class Columns:
 
 
 def checksums(data, Py_ssize_t start=0):
-    """Sweep over checksums alone: (entries, wrong ones, where the entries end)."""
+    """Compute only checksums; return (entries, wrong ones, end of the entries)."""
     cdef Py_buffer view
     cdef Batch b
     cdef Py_ssize_t entries = 0, wrong = 0

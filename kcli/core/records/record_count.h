@@ -1,4 +1,5 @@
-/* How many records a records field has, by the headers of its batches: a wrapped message set of magic 0 or 1 counts as one. */
+/* Counts the records of a records field by the headers of its batches; a wrapped message set of magic 0 or 1 counts as
+ * one. */
 #ifndef KCLI_RECORD_COUNT_H
 #define KCLI_RECORD_COUNT_H
 

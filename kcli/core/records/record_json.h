@@ -1,5 +1,5 @@
-/* JSON text of record batches, made straight from their bytes. The caller opens and closes the batch's object, so that it
- * can put more members in. */
+/* JSON text of record batches, directly from their bytes. The caller opens and closes the batch's object, so that it
+ * can add members. */
 #ifndef KCLI_RECORDJSON_H
 #define KCLI_RECORDJSON_H
 
@@ -31,8 +31,8 @@ static inline char *kj_codec(char *p, int codec) {
     return p;
 }
 
-/* `opened`: base offset and count are known (magic 0 and 1: what a wrapper holds was read). position: below 0, it is not
- * shown. No brace around. */
+/* `opened`: base offset and count are known (magic 0 and 1: the contents of a wrapper were read). position: below 0, it
+ * is not shown. Without braces. */
 static int kj_header(kc_out *out, const kb_batch *b, int64_t position, int valid, int opened) {
     if (kc_reserve(out, 1024)) return KC_MEMORY;
     char *p = out->data + out->size;
@@ -72,14 +72,14 @@ static int kj_header(kc_out *out, const kb_batch *b, int64_t position, int valid
     return KC_OK;
 }
 
-/* Which values are left out: those that `judge` says, asked for what begins with 1 and one of `types`; with `all`, every key,
- * value and header. */
+/* The values to leave out: those for which `judge` returns so, called for values that begin with 1 and one of `types`;
+ * with `all`, every key, value and header. */
 typedef struct {
     uint8_t types[256];
     int (*judge)(void *self, const uint8_t *value, int64_t size);
     void *self;
     int all;
-    int64_t hidden; /* how many were left out */
+    int64_t hidden; /* the number of hidden values */
 } kj_guard;
 
 static inline char *kj_redacted(char *p, size_t size) {
@@ -130,8 +130,8 @@ static inline int64_t kb_timestamp(const kb_batch *b, int64_t delta) {
     return b->attributes & KB_APPEND_TIME ? b->max_timestamp : kb_plus(b->base_timestamp, delta);
 }
 
-/* What stands around a record that is a line of its own: `before` its offset, and `behind` its headers. numbered: its offset is
- * `next`, below 0 null, and not that of the batch; timed: its time is `timestamp`. */
+/* The text around a record that is a line of its own: `before` its offset, and `behind` its headers. numbered: its
+ * offset is `next` (below 0: null) instead of the batch's; timed: its time is `timestamp`. */
 typedef struct {
     const uint8_t *before, *behind;
     size_t before_size, behind_size;
@@ -139,14 +139,14 @@ typedef struct {
     int64_t next, timestamp;
 } kj_line;
 
-/* Puts more members into a record (",..."); not KC_OK: writing stops with that code. */
+/* Adds members to a record (",..."); if it does not return KC_OK, writing stops with its code. */
 typedef int (*kj_extra)(void *self, kc_out *out, const uint8_t *key, int64_t key_size, const uint8_t *value, int64_t value_size);
 
-/* The records of a magic 2 batch: the members of "records", between the brackets; with `line`, each a line, without what else
- * a batch changes of it. guard: NULL, or what hides values. Returns KC_OK, KC_MEMORY or the code of `extra`; what stopped it is
- * in `problem`, and the records before it are written.
+/* Writes the records of a magic 2 batch: the members of "records", between the brackets; with `line`, each as a line,
+ * without a batch's other changes. guard: NULL, or what hides values. Returns KC_OK, KC_MEMORY or the code of `extra`;
+ * the reason to stop is in `problem`, and the records before it are written.
  *
- * One function for both: of what has one caller the compiler keeps everything in registers. */
+ * It is one function for both, as the compiler keeps everything in registers if there is one caller. */
 static __attribute__((flatten)) int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kb_problem *problem,
                         kj_extra extra, void *self, kj_guard *guard, kj_line *line) {
     kb_walk walk;
@@ -217,14 +217,14 @@ static int kj_message(kc_out *out, const kb_batch *m, int64_t offset, int64_t ti
     return code ? code : kc_append(out, "}", 1);
 }
 
-/* ---- what a wrapper of magic 0 or 1 holds */
+/* ---- the contents of wrappers of magic 0 or 1 */
 
 typedef struct {
     const uint8_t *at, *end;
     int64_t base; /* added to each inner offset */
 } kb_set;
 
-/* The next inner message; KB_END behind the last (a cut one is left out, as Kafka's DataLogInputStream does). */
+/* Reads the next inner message; KB_END after the last (a cut one is left out, as in Kafka's DataLogInputStream). */
 static inline int kb_next_inner(kb_set *set, kb_batch *m) {
     int code = kb_read_batch(m, set->at, set->end);
     if (code == KB_PARTIAL) return KB_END;
@@ -232,7 +232,7 @@ static inline int kb_next_inner(kb_set *set, kb_batch *m) {
     return code;
 }
 
-/* Checks a decompressed message set; sets base offset and count of the wrapper, and how inner offsets are to be taken. */
+/* Checks a decompressed message set; sets base offset and count of the wrapper, and the meaning of inner offsets. */
 static int kb_open_set(kb_batch *w, const uint8_t *data, size_t size, kb_set *set, kb_problem *problem) {
     kb_batch m;
     int64_t first = 0, last = 0;

@@ -1,4 +1,4 @@
-/* JSON text of keys and values: text where it is UTF-8 that prints, else {"base64": ...}; sixteen bytes at a time on x86. */
+/* JSON text of keys and values: text if it is printable UTF-8, else {"base64": ...}; sixteen bytes at a time on x86. */
 #ifndef KCLI_RECORDTEXT_H
 #define KCLI_RECORDTEXT_H
 
@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #define KT_X86 1
 
-/* Which of 16 bytes are not plain printable ASCII? */
+/* Returns which of 16 bytes are not plain printable ASCII. */
 static inline unsigned kt_special16(__m128i v) {
     __m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20)); /* signed: also 0x80 and above */
     __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"')), slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
@@ -50,8 +50,9 @@ static inline char *kt_base64(char *p, const uint8_t *s, size_t n) {
     return kc_base64(p, s, n);
 }
 
-/* What may stand in a text apart from plain ASCII. Returns the bytes taken, 0 when it does not print: controls other than
- * tab, line feed and carriage return, DEL, U+0080 to U+009F, and whatever is not UTF-8. HighWatermarks of direction are escaped. */
+/* Writes a valid character other than plain ASCII. Returns its bytes, 0 if it is not printable: controls other than
+ * tab, line feed and carriage return, DEL, U+0080 to U+009F, and bytes that are not UTF-8. Marks of direction are
+ * escaped. */
 static inline size_t kt_rare(char **p, const uint8_t *s, size_t left) {
     uint8_t c = s[0];
     if (c < 0x80) {
@@ -71,7 +72,7 @@ static inline size_t kt_rare(char **p, const uint8_t *s, size_t left) {
     return length;
 }
 
-/* The text in quotes; NULL when it does not print. The room is the caller's: 3 * n + 18. */
+/* Writes the text in quotes; returns NULL if it is not printable. The caller reserves 3 * n + 18. */
 static inline char *kt_text(char *p, const uint8_t *s, size_t n) {
     size_t i = 0;
     *p++ = '"';
@@ -117,7 +118,7 @@ static inline char *kt_bytes(char *p, const uint8_t *s, size_t n) {
 
 static inline size_t kt_room(size_t n) { return 3 * n + 32; }
 
-/* A key or value; s NULL: null. The room is the caller's: kt_room(n). */
+/* Writes a key or value; s NULL: null. The caller reserves kt_room(n). */
 static inline char *kt_value(char *p, const uint8_t *s, size_t n) {
     if (!s) {
         memcpy(p, "null", 4);

@@ -1,4 +1,5 @@
-"""Records as Python values, both ways: tuples (offset, timestamp, key, value, headers) from and to the bytes in a batch.
+"""Records as Python values, both ways: tuples (offset, timestamp, key, value, headers) from and to the bytes of a
+batch.
 
 key, value: bytes or None; headers: a tuple of (key as str, value as bytes or None).
 """
@@ -38,10 +39,10 @@ cdef tuple headers_of(Record* r):
 
 
 def read_records(data, int32_t count, int64_t base_offset, int64_t base_timestamp, bint append_time):
-    """Read the records of a batch of magic 2 from its (decompressed) records bytes.
+    """Read the records of a batch of magic 2 from its decompressed records bytes.
 
-    append_time: `base_timestamp` is the timestamp of all. Returns (tuples, problem): problem None, or (code, record,
-    position, says, here) with a code of `kcli.core.records.batches.REASONS`; the tuples are then those before it.
+    append_time: `base_timestamp` is the timestamp of all. Returns (tuples, problem): problem is None, or (code, record,
+    position, says, here) with a code of `kcli.core.records.batches.REASONS`; the tuples are then the records before it.
     """
     cdef Py_buffer view
     cdef Walk walk
@@ -65,10 +66,10 @@ def read_records(data, int32_t count, int64_t base_offset, int64_t base_timestam
 
 
 def walk_records(data, int32_t count):
-    """Walk the records of a batch of magic 2 without making values: (problem, offsets, times).
+    """Walk the records of a batch of magic 2 without making values; return (problem, offsets, times).
 
-    problem: as read_records. offsets: (whether each offset delta is one more than that before it, from 0 on; the largest).
-    times: the least and the largest timestamp delta. (True, -1) and (0, 0) without a record.
+    problem: as in read_records. offsets: (whether each offset delta is one more than the one before, from 0 on; the
+    largest). times: the least and the largest timestamp delta. Without records, they are (True, -1) and (0, 0).
     """
     cdef Py_buffer view
     cdef Walk walk
@@ -90,7 +91,7 @@ def walk_records(data, int32_t count):
 
 
 def read_messages(data, int magic, int attributes, int64_t offset, int64_t timestamp):
-    """Read the messages in the decompressed value of a wrapper of magic 0 or 1, as record tuples, offsets absolute.
+    """Read the messages in the decompressed value of a wrapper of magic 0 or 1, as record tuples with absolute offsets.
 
     offset, timestamp, attributes: the wrapper's. Returns (tuples, problem) as read_records.
     """
@@ -146,8 +147,9 @@ cdef int64_t headers_room(headers) except -1:
 
 
 def write_records(records, int64_t base_offset, int64_t base_timestamp):
-    """Write the records bytes of a batch of magic 2 from tuples (offset, timestamp, key, value, headers), header keys
-    as bytes. Raises OverflowError for an offset too far from the base offset, and a record above 2 GiB."""
+    """Write the records bytes of a batch of magic 2 from tuples (offset, timestamp, key, value, headers), with header
+    keys as bytes. Raises OverflowError for an offset too far from the base offset, and for a record above 2 GiB.
+    """
     cdef Out out
     cdef uint8_t* p
     cdef uint8_t* start
@@ -166,7 +168,7 @@ def write_records(records, int64_t base_offset, int64_t base_timestamp):
                 raise OverflowError("a record of more than 2 GiB")
             if out_reserve(&out, room):
                 raise MemoryError
-            # The body goes behind the longest length there is, and is moved down to the one it has.
+            # The body is written after room for the longest length, and then moved down.
             start = <uint8_t*> out.data + out.size + 5
             p = start
             p[0] = 0
@@ -198,7 +200,7 @@ cdef extern from "string.h" nogil:
 def write_header(int64_t base_offset, int32_t leader_epoch, int magic, int attributes, int32_t last_offset_delta,
                  int64_t base_timestamp, int64_t max_timestamp, int64_t producer_id, int16_t producer_epoch,
                  int32_t base_sequence, int32_t count, payload, crc=None):
-    """Write a whole batch of magic 2: its header and `payload`. crc None: the right one."""
+    """Write a whole batch of magic 2: its header and `payload`. crc None: compute it."""
     cdef Py_buffer view
     cdef uint8_t* p
     PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
@@ -227,7 +229,7 @@ def write_header(int64_t base_offset, int32_t leader_epoch, int magic, int attri
 
 
 def write_message(int64_t offset, int magic, int attributes, int64_t timestamp, bytes key, bytes value, crc=None):
-    """Write a message of magic 0 or 1. crc None: the right one. Raises OverflowError above 2 GiB."""
+    """Write a message of magic 0 or 1. crc None: compute it. Raises OverflowError above 2 GiB."""
     cdef Py_ssize_t keys = 0 if key is None else len(key), values = 0 if value is None else len(value)
     cdef Py_ssize_t size = (KB_MESSAGE_1 if magic == 1 else KB_MESSAGE_0) + keys + values
     cdef uint8_t* p

@@ -1,4 +1,5 @@
-/* The records of a batch of magic 2, read in place. What is accepted is what Kafka's DefaultRecord and ByteUtils accept. */
+/* The records of a batch of magic 2, read in place. The same records are accepted as by Kafka's DefaultRecord and
+ * ByteUtils. */
 #ifndef KCLI_RECORDS_H
 #define KCLI_RECORDS_H
 
@@ -11,16 +12,16 @@ enum {
     KR_OK = 0,
     KR_VARINT,        /* a varint of more than 5 bytes, or a varlong of more than 10 */
     KR_END,           /* the bytes end inside the record */
-    KR_SIZE,          /* the record's length is not what its fields take */
+    KR_SIZE,          /* the record's length differs from that of its fields */
     KR_KEY,           /* a key longer than what is left */
     KR_VALUE,
     KR_HEADER_COUNT,
     KR_HEADER_KEY,
     KR_HEADER_VALUE,
-    KR_COUNT_MORE,    /* the batch says more records than are there */
-    KR_COUNT_FEWER,   /* bytes are left behind the last record */
+    KR_COUNT_MORE,    /* the batch's count is more than its records */
+    KR_COUNT_FEWER,   /* bytes are left after the last record */
     KR_COUNT_NEGATIVE,
-    KR_OFFSET_ORDER,  /* down-conversion: offsets that do not rise */
+    KR_OFFSET_ORDER,  /* down-conversion: offsets that do not increase */
     KR_TIMESTAMP,     /* down-conversion: a timestamp below -1 */
     KR_LEGACY_NULL,   /* a wrapper without a value */
     KR_LEGACY_CODEC,
@@ -33,7 +34,7 @@ enum {
 
 typedef struct {
     int attributes;
-    int odd; /* has a form that a canonical writer would not give it */
+    int odd; /* has a form that a canonical writer does not use */
     int64_t timestamp_delta;
     int32_t offset_delta;
     const uint8_t *key, *value; /* NULL: null */
@@ -41,11 +42,11 @@ typedef struct {
     const uint8_t *headers;
     int32_t header_count;
     const uint8_t *end;
-    const uint8_t *wrong; /* where reading stopped, and the figures for the message */
+    const uint8_t *wrong; /* where reading stopped, and numbers for the message */
     int64_t says, here;
 } kb_record;
 
-/* What stopped the reading of a batch's records. */
+/* The reason why the reading of a batch's records stopped. */
 typedef struct {
     int code; /* KR_... */
     int64_t record;
@@ -78,8 +79,8 @@ static const uint8_t *kb_long_varlong(const uint8_t *p, const uint8_t *end, int 
     return NULL;
 }
 
-/* Zigzag varint of at most 5 bytes (varlong: 10), as Kafka's ByteUtils reads it. Returns NULL with `code` set. Most have one
- * byte, which is to cost no call. */
+/* Reads a zigzag varint of at most 5 bytes (varlong: 10), as Kafka's ByteUtils does. Returns NULL with `code` set. Most
+ * have one byte, which should need no call. */
 KC_ALWAYS const uint8_t *kb_varlong(const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code) {
     if (p < end && *p < 0x80) {
         *value = (int64_t)(*p >> 1) ^ -(int64_t)(*p & 1);
@@ -116,7 +117,7 @@ static inline int kb_skip_headers(kb_record *r, const uint8_t *p, const uint8_t 
     return KR_OK;
 }
 
-/* One record at `p`. r->odd is only ever set, so that it tells of a whole batch. */
+/* Reads one record at `p`. r->odd is only ever set, so that it is for a whole batch. */
 KC_ALWAYS int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *end) {
     int code = 0;
     int64_t size, n;
@@ -168,7 +169,7 @@ KC_ALWAYS int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *end)
     return KR_OK;
 }
 
-/* A walk over the records of a batch, which may say more or fewer than there are. */
+/* A walk over the records of a batch, whose count may be wrong. */
 typedef struct {
     const uint8_t *start, *at, *end; /* at: the next record */
     int64_t says, read;              /* records */
@@ -183,7 +184,7 @@ KC_ALWAYS void kb_open_records(kb_walk *walk, kb_record *r, const uint8_t *data,
     r->says = r->here = 0;
 }
 
-/* Reads the next record: 1; 0: there is none, or `problem` says what is wrong. */
+/* Reads the next record and returns 1; 0: there is none, or `problem` has the fault. */
 KC_ALWAYS int kb_next_record(kb_walk *walk, kb_record *r, kb_problem *problem) {
     int code = KR_OK;
     if (walk->read < walk->says) {

@@ -1,1 +1,1 @@
-"""Fetch sessions: incremental fetches followed without a Python object each."""
+"""Follows fetch sessions, without a Python object for each incremental fetch."""

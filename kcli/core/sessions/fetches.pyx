@@ -1,8 +1,8 @@
-"""Fetch sessions at C speed: what is kept of partitions and fetches, and the kernel that follows a session's steady way.
+"""Fetch sessions: the state of partitions and fetches, and the kernel that follows steady sessions.
 
-The steady way is an incremental fetch that is what it should be: the epoch that is due, partitions of the session whose
-positions moved over delivered records, an answer with news about them. `kcli.sessions.incremental_checks` has the rules, and
-follows all else. The kernel changes nothing before it is sure.
+The steady way is an incremental fetch as expected: it has the next epoch, partitions of the session whose positions
+moved over delivered records, and a response with news about them. `kcli.sessions.incremental_checks` has the rules, and
+follows all other fetches. The kernel changes nothing before it is sure.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize

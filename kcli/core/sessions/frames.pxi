@@ -1,7 +1,7 @@
-# Fetches as Arrow columns: those of the pipeline's facts, whose responses have lost their records.
+# Fetches as Arrow columns: those of the pipeline's facts, whose responses lack their records.
 
 cdef enum:
-    WHOLE_FRAME = 1 << 30  # bytes at most of a response with its records
+    WHOLE_FRAME = 1 << 30  # most bytes of a response with its records
 
 
 cdef struct Bytes:
@@ -10,7 +10,7 @@ cdef struct Bytes:
 
 
 cdef class BytesColumn:
-    """A column of text or bytes. ends: where each row ends, after a 0; data: all of it."""
+    """A column of text or bytes. ends: the end of each row, after a 0; data: all bytes."""
 
     cdef const int32_t[::1] ends
     cdef const uint8_t[::1] data
@@ -33,10 +33,10 @@ cdef class BytesColumn:
 
 
 cdef class FetchFrames:
-    """Rows that fetch sessions are followed by, as columns.
+    """The rows from which fetch sessions are followed, as columns.
 
-    fetches: by row, 1 where it is a Fetch with a response. ns, answered: of request and response. cuts: int64 pairs,
-    where in the response records were, and how many bytes.
+    fetches: by row, 1 for a Fetch with a response. ns, answered: of request and response. cuts: int64 pairs, the places
+    of records in the response, and their bytes.
     """
 
     cdef const uint8_t[::1] fetches
@@ -64,7 +64,7 @@ cdef class FetchFrames:
         return column.ends.shape[0] - 1
 
     cdef bint exchange(self, Py_ssize_t row, Exchange* e) except -1:
-        """Fill in a row's exchange; return whether it is a Fetch with a response that the kernel may look at."""
+        """Fill in a row's exchange; return whether it is a Fetch with a response for the kernel."""
         cdef Bytes link = self.connections.of(row), request = self.requests.of(row), response
         if not self.fetches[row] or request.size < 4 or not self.filled(row, &response):
             return False
@@ -76,7 +76,7 @@ cdef class FetchFrames:
         return response.size > 0
 
     cdef bint filled(self, Py_ssize_t row, Bytes* whole) except -1:
-        """Put zeroes where records were cut out of a response; return whether the cuts fit it."""
+        """Insert zeros for the records cut out of a response; return whether the cuts fit it."""
         cdef Bytes response = self.responses.of(row), cuts = self.cuts.of(row)
         cdef int64_t size
         if not cuts.size:
@@ -101,8 +101,9 @@ cdef class FetchFrames:
 
 
 def filled(const uint8_t[::1] response not None, const uint8_t[::1] cuts not None):
-    """Return a response at its full size, with zeroes for the records that were cut out. Raises ValueError if the
-    cuts do not fit it."""
+    """Return a response at its full size, with zeros for the records that were cut out. Raises ValueError if the cuts
+    do not fit it.
+    """
     cdef Bytes one, other
     cdef int64_t size
     cdef bytes made
@@ -117,7 +118,7 @@ def filled(const uint8_t[::1] response not None, const uint8_t[::1] cuts not Non
 
 
 cdef int64_t filled_size(const Bytes* response, const Bytes* cuts) noexcept:
-    """Return the size of a response with its records; -1: the cuts do not fit it."""
+    """Return the size of a response with its records; -1 if the cuts do not fit it."""
     cdef int64_t[2] cut
     cdef int64_t at = 0, total = response.size, i
     for i in range(cuts.size // 16):
@@ -130,7 +131,7 @@ cdef int64_t filled_size(const Bytes* response, const Bytes* cuts) noexcept:
 
 
 cdef void fill(const Bytes* response, const Bytes* cuts, uint8_t* room) noexcept:
-    """Write a response with zeroes for its records, whose cuts fit it."""
+    """Write a response with zeros for its records, whose cuts fit it."""
     cdef int64_t[2] cut
     cdef int64_t at = 0, made = 0, i
     for i in range(cuts.size // 16):

@@ -1,17 +1,17 @@
-# High watermarks of partitions as the servers reported them last.
+# High watermarks of partitions, as servers last reported them.
 
 cdef enum:
-    SHARED = -2           # no session's id; nor is LOOSE, of fetches outside any
+    SHARED = -2           # no session's id, like LOOSE, for fetches outside sessions
 
 
-# The last two high watermarks of one partition of one server, with the times when they were reported; `when` 0: none.
+# The last two high watermarks of a partition on one server, with the times when they were reported; `when` 0: none.
 cdef struct Mark:
     int64_t when[2]
     int64_t high[2]
 
 
 cdef class HighWatermarks:
-    """The last two high watermarks of each partition of each server, with the time (ns) when they were reported."""
+    """The last two high watermarks of each partition of each server, with the times (ns) when they were reported."""
 
     cdef Tables kernel
     cdef Map by_number
@@ -33,7 +33,7 @@ cdef class HighWatermarks:
         return None if mark < 0 else mark
 
     def learn_all(self, str server, list reported not None, bint ids, int64_t owner, int64_t when):
-        """Learn the high watermarks of an answer's partitions that have no error."""
+        """Learn the high watermarks of a response's partitions without error."""
         cdef uint32_t number = self.kernel.server(server)
         cdef uint64_t partition
         for key, news in reported:
@@ -42,8 +42,9 @@ cdef class HighWatermarks:
                 self.learn_c(number, partition, news[1], when)
 
     cdef bint is_shared(self, uint32_t topic, int64_t owner) except -1:
-        """Note the session that names a topic, and return whether another one has too: only then does it matter who
-        learnt what."""
+        """Note the session that names a topic, and return whether another one has, too; only then the learning session
+        matters.
+        """
         cdef size_t room
         cdef int64_t* grown
         if topic >= self.owner_room:
@@ -81,7 +82,7 @@ cdef class HighWatermarks:
         if mark.when[1] and high == mark.high[1]:
             return
         if high < mark.high[1]:
-            # The log was cut back, or another broker leads it now: begin anew.
+            # The log was truncated, or another broker leads it now: begin anew.
             mark.when[1] = 0
         mark.when[0], mark.high[0] = mark.when[1], mark.high[1]
         mark.when[1], mark.high[1] = when, high

@@ -4,7 +4,7 @@ MAX_EPOCH = 2**31 - 1
 
 
 cdef class Kernel(Openings):
-    """Takes the steady exchanges of the sessions attached to it; all others are for the tracker.
+    """Handles the steady exchanges of the sessions attached to it; all others are for the tracker.
 
     layout: see Tables. heard: keys of other APIs that the tracker wants; those beyond the bits of a word are `rare`.
     """
@@ -36,8 +36,9 @@ cdef class Kernel(Openings):
         session.topic_ids_ = topic_ids
 
     def attach(self, Counts session not None, str connection, str server, int64_t session_id, int version, bint privileged, sizes):
-        """Follow this session's steady exchanges on this connection. sizes: of the request (topic, partition, and whether
-        the version is flexible), and of the response."""
+        """Follow this session's steady exchanges on this connection. sizes: of the request (topic, partition, and
+        whether the version is flexible), and of the response.
+        """
         self.detach(session)
         session.link = connection.encode()
         session.server_, session.id_, session.version_, session.privileged_ = self.server(server), session_id, version, privileged
@@ -78,7 +79,8 @@ cdef class Kernel(Openings):
         session = self.due(e, &found)
         if session is None or found.request[FORGOTTEN] > 0 or not reports.read(e.response, e.response_size):
             return False
-        # The response first: its partitions are far apart in memory, and those of the request pass the time.
+        # The response is read first: its partitions are far apart in memory, and reading the request gives time to load
+        # them.
         if not self.read_reported(reports, session, &found) or not self.read_asked(asks, session, &found):
             return False
         if not find_seats(self, session, &found) or not may_pass(self, session, &found):
@@ -87,7 +89,7 @@ cdef class Kernel(Openings):
         return True
 
     def offer(self, str connection, int version, uint64_t ns, const uint8_t[::1] request not None, answered, const uint8_t[::1] response):
-        """Take a Fetch exchange that came another way; return whether it was taken."""
+        """Take a Fetch exchange that came another way; return whether it was accepted."""
         cdef Exchange e
         cdef bytes link
         if answered is None or response is None or not request.shape[0] or response.shape[0] == 0:
@@ -99,7 +101,7 @@ cdef class Kernel(Openings):
         return self.take(&e)
 
     def offer_rows(self, FetchFrames frames not None, Py_ssize_t start, Py_ssize_t stop):
-        """Take rows from `start` on; return the first that was not taken, `stop` when all were."""
+        """Take rows from `start` on; return the first that was not accepted, `stop` if all were."""
         cdef Exchange e
         if not 0 <= start <= stop <= frames.fetches.shape[0]:
             raise ValueError("rows beyond the columns")
@@ -118,7 +120,7 @@ cdef class Kernel(Openings):
         return session
 
     cdef Counts due(self, Exchange* e, Found* found):
-        """Find the session of a request whose epoch is the one due in it; else None."""
+        """Return the session whose next epoch is that of a request; else None."""
         cdef Counts session
         if found.request[EPOCH] <= 0:
             return None
@@ -131,7 +133,7 @@ cdef class Kernel(Openings):
         return session
 
     cdef bint read_asked(self, Side asks, Counts session, Found* found) except -1:
-        """Read the partitions of a request into `asked`. False: not the steady way."""
+        """Read the partitions of a request into `asked`. Return False for a request that is not steady."""
         cdef TopicRow* topic = asks.topics()
         cdef AskedRow* row = <AskedRow*>asks.partitions()
         cdef uint64_t base
@@ -152,7 +154,7 @@ cdef class Kernel(Openings):
         return True
 
     cdef bint read_reported(self, Side reports, Counts session, Found* found) except -1:
-        """Read the partitions of a response into `reported`. False: not the steady way."""
+        """Read the partitions of a response into `reported`. Return False for a response that is not steady."""
         cdef TopicRow* topic = reports.topics()
         cdef ReportedRow* row = <ReportedRow*>reports.partitions()
         cdef uint64_t base
@@ -235,7 +237,7 @@ cdef class Kernel(Openings):
         return 0
 
     cdef int charge(self, Counts session, size_t n, size_t m, Found* found) except -1:
-        """Add the bytes that this exchange would have as a full fetch: see ObservedSession.charge."""
+        """Add the bytes that this exchange would have as a full fetch; see ObservedSession.charge."""
         cdef int64_t all_ = count_bytes(session.topics, session.sizes[2])
         session.full_request_bytes += n + session.request_cost + all_ - found.asked_cost - count_bytes(found.asked_topics, session.sizes[2])
         all_ = count_bytes(session.topics, session.sizes[5])
@@ -256,6 +258,8 @@ cdef inline int64_t count_bytes(int64_t count, bint flexible) noexcept:
 
 
 cdef inline int64_t topic_cost(const int64_t* sizes, int64_t text, int64_t count) noexcept:
-    """Return the bytes of a topic's entry with its partitions; sizes: topic (with an empty name), partition, flexible."""
+    """Return the bytes of a topic's entry with its partitions; sizes: topic (with an empty name), partition,
+    flexible.
+    """
     cdef int64_t name = text + (count_bytes(text, True) - 1 if text and sizes[2] else 0)
     return sizes[0] + name + count_bytes(count, sizes[2]) + count * sizes[1]

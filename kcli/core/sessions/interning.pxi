@@ -1,4 +1,4 @@
-# What the kernel selects of Fetch (the paths are those of `kcli.sessions.fetch_paths`), and numbers for texts.
+# The kernel's selections of Fetch (with the paths of `kcli.sessions.fetch_paths`), and numbers for texts.
 
 cdef enum:
     FETCH = 1
@@ -38,7 +38,9 @@ cdef struct ReportedRow:
 
 
 cdef class Side:
-    """The requests or responses of a version: its header's node and the selection of its body. kind: of its topics' texts."""
+    """The requests or responses of a version: its header's node and the selection of its body. kind: of its topics'
+    texts.
+    """
 
     cdef Node header
     cdef Selection body
@@ -75,7 +77,8 @@ cdef class Side:
 cdef class Tables(Sink):
     """Selections of Fetch by version, and numbers for texts.
 
-    layout: layout(version), the two sides as `kcli.sessions.fetch_paths` has them; None for what the kernel can't read.
+    layout: layout(version), the two sides from `kcli.sessions.fetch_paths`; None for versions that the kernel can't
+    read.
     """
 
     cdef Texts texts
@@ -92,7 +95,7 @@ cdef class Tables(Sink):
     def __dealloc__(self):
         texts_free(&self.texts)
 
-    # Numbers for what Python has texts for
+    # Numbers for texts of Python
 
     cdef uint64_t number(self, key, bint ids) except 0:
         """Return the number of a partition (topic, index)."""
@@ -156,8 +159,9 @@ cdef class Tables(Sink):
 
     def columns(self, const uint8_t[::1] request not None, const uint8_t[::1] response, int version):
         """Return the values of FetchExchange: (session id, epoch, max bytes, isolation, replica id, asked), (throttle,
-        error, session id, partitions or None without a response). None where partitions leave the session, or a message
-        can't be read."""
+        error, session id, partitions or None without a response). Return None if partitions leave the session, or a
+        message can't be read.
+        """
         cdef Side asks, reports
         cdef int64_t* asked
         cdef int64_t* reported
@@ -183,7 +187,7 @@ cdef class Tables(Sink):
         return None if rows is None else (asked_, (reported[THROTTLE], reported[ERROR], reported[SESSION], rows))
 
     cdef list rows(self, Side side, bint asks):
-        """Return the partitions of a message; None where a topic has no name."""
+        """Return the partitions of a message; None if a topic has no name."""
         cdef list made = []
         cdef TopicRow* topics = side.topics()
         cdef AskedRow* asked = <AskedRow*>side.partitions()
@@ -224,7 +228,9 @@ cdef class Tables(Sink):
 
 
 cdef inline bint is_special(ReportedRow* reported) noexcept:
-    """Return whether a row has aborted transactions or tags (of diverging logs and new leaders): not the steady way."""
+    """Return whether a row has aborted transactions or tags (of diverging logs and new leaders), which are not
+    steady.
+    """
     return reported.tags > 0 or reported.aborted > 0
 
 

@@ -1,4 +1,4 @@
-# Full fetches: those that make a session, and those outside of any.
+# Full fetches: those that create a session, and those outside any.
 
 cdef enum:
     SESSIONS_SINCE = 7
@@ -15,15 +15,15 @@ cdef struct Reported:
     void* seat
     uint64_t number
     int64_t high, stable, start, size, error
-    bint shared           # somebody else has the topic, too
+    bint shared           # another session has the topic, too
 
 
-# What an exchange says, before anything of it counts.
+# The contents of an exchange, before they count.
 cdef struct Found:
     const int64_t* request
     const int64_t* response
     size_t asked, reported
-    int64_t late          # of the session's partitions, once the request is taken in
+    int64_t late          # of the session's partitions, after the request
     int64_t reported_late
     int64_t records
     int64_t asked_cost, reported_cost
@@ -31,11 +31,11 @@ cdef struct Found:
 
 
 cdef class Openings(Tables):
-    """Full fetches that are answered with all their partitions in order.
+    """Full fetches whose responses have all their partitions in order.
 
-    opener(...): the tracker's, for the session that one is granted. keeper(connection, client id): the tracker's, for
-    what counts the fetches of a client outside sessions, and its server; None: it is for the tracker. loose: the same
-    by connection and client, to be cleared when a session begins.
+    opener(...): the tracker's, for a session that is granted. keeper(connection, client id): the tracker's, returns the
+    counts of a client's fetches outside sessions, and its server; None: the exchange is for the tracker. loose: the
+    same by connection and client, to be cleared when a session begins.
     """
 
     cdef Map names                      # of a full fetch's partitions, to find those that are named twice
@@ -65,8 +65,9 @@ cdef class Openings(Tables):
         return self.keeper is not None and self.count_loose(e, asks, reports)
 
     cdef bint read_full(self, Side asks, Side reports, Found* found, dict topics, bint tagged) except -1:
-        """Read both sides; no partition is named twice. tagged: errors, tags and aborted
-        transactions may be there."""
+        """Read both sides; no partition may be named twice. tagged: there may be errors, tags and aborted
+        transactions.
+        """
         cdef size_t i
         memset(found, 0, sizeof(Found))
         if not self.read_opening(asks, found, topics, tagged) or not self.read_granted(reports, found, tagged):
@@ -116,7 +117,7 @@ cdef class Openings(Tables):
         return True
 
     cdef Counts loose_of(self, tuple who):
-        """Return what counts the fetches of a connection's client outside sessions."""
+        """Return the counts of a client's fetches outside sessions on a connection."""
         found = self.loose.get(who)
         if found is None:
             kept = self.keeper(who[0].decode(), who[1].decode("utf-8", "replace"))
@@ -150,8 +151,9 @@ cdef class Openings(Tables):
         return True
 
     cdef bint read_opening(self, Side asks, Found* found, dict topics, bint tagged) except -1:
-        """Read a full fetch. topics: their partitions by number, to fill. Not tagged: its only tag, if any, says which
-        replica fetches."""
+        """Read a full fetch. topics: to be filled with its partitions by number. Not tagged: its only tag, if any, is
+        the fetching replica.
+        """
         cdef TopicRow* topic = asks.topics()
         cdef AskedRow* row = <AskedRow*>asks.partitions()
         cdef int64_t i, j

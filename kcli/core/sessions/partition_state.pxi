@@ -1,7 +1,7 @@
-# What is kept of each partition of a session.
+# The state of each partition of a session.
 
 
-# What is asked of a partition, as trace.Asked.
+# The requested position in a partition, as trace.Asked.
 cdef struct Position:
     int64_t offset, log_start
     int32_t max_bytes, leader_epoch, last_fetched_epoch
@@ -10,18 +10,18 @@ cdef struct Position:
 cdef class PartitionState:
     """A partition of a session.
 
-    asked: the fetcher's position as last sent; None while the capture has not shown it
-    high, stable, start: what the broker last reported (-1: nothing, or an error since); informed: whether that is known
-    delivered: records came since the position was sent; ever: at any time; skipped: responses without its records
-    answered: the number of the session's last fetch whose response has it; late: by that response it has more records
+    asked: the fetcher's last position; None if the capture has not shown it. high, stable, start: as the broker last
+    reported (-1: nothing, or an error since); informed: whether that is known. delivered: records came since the
+    position was sent; ever: at any time; skipped: responses without its records. answered: the number of the session's
+    last fetch whose response has it; late: by that response it has more records.
     """
 
-    # Small, since there are many and each fetch touches a few of them, far apart.
+    # Small, as there are many, and each fetch uses a few of them, far apart.
     cdef public int64_t high, stable, start
     cdef Position position
     cdef public int32_t answered
     cdef uint32_t asked_in, reported_in     # the kernel's last exchange that named it
-    cdef uint32_t mark                  # its place among the marks, from 1 on; 0: not known yet
+    cdef uint32_t mark                  # its place among the marks, from 1 on; 0: unknown so far
     cdef public unsigned char informed, delivered, ever, redirected, late, skipped
     cdef unsigned char placed, will_be_late
 

@@ -1,17 +1,15 @@
-# What is counted of a session's fetches, and its partitions.
+# The counts of a session's fetches, and its partitions.
 
 
 cdef class Counts:
-    """Statistics of a session, or of the fetches of a client without one. Times in ns, bytes as on the wire.
+    """Statistics of a session, or of a client's fetches without one. Times in ns, bytes as on the wire.
 
-    next_epoch: the one that the session's next fetch must have; -1 when unknown
-    answered_ns, used_ns: when its last good fetch was answered, and sent
-    quiet_since: when its last fetch that was not throttled was sent
-    late: how many of its partitions have records to come
-    unsure: its last fetch had no response, so that nobody knows whether the broker processed it
-    seats: the session's partitions by key; to be changed by `enter` and `leave` only
-    not_wanted, not_granted: full fetches outside sessions, by what they asked for
-    request_cost, response_cost: what it takes to name every partition, and `topics` topics, in a full fetch
+    next_epoch: the epoch that the session's next fetch must have; -1 if unknown. answered_ns, used_ns: when its last
+    good fetch was answered, and sent. quiet_since: when its last fetch that was not throttled was sent. late: the
+    number of its partitions with more records. unsure: its last fetch had no response, so it is unknown whether the
+    broker processed it. seats: the session's partitions by key, changed only by `enter` and `leave`. not_wanted,
+    not_granted: full fetches outside sessions, by whether they requested one. request_cost, response_cost: the bytes
+    for naming every partition, and `topics` topics, in a full fetch.
     """
 
     cdef public int64_t first_ns, last_ns, fetches, full, empty, unanswered, throttled
@@ -20,12 +18,12 @@ cdef class Counts:
     cdef public int64_t changed, late, request_cost, response_cost, topics
     cdef public int64_t not_wanted, not_granted
     cdef public bint unsure
-    cdef public dict errors         # how many by code
+    cdef public dict errors         # number by code
     cdef public Histogram latencies
     cdef public Timeline strip
     cdef Tables kernel
-    cdef Map by_number              # all partitions: number -> PartitionState, of which it has a reference
-    cdef dict by_key                # the same for Python, once it has asked for them
+    cdef Map by_number              # all partitions: number -> PartitionState, to which it has a reference
+    cdef dict by_key                # the same for Python, once it was needed
     cdef bint privileged_, topic_ids_
     cdef int version_
     cdef int64_t id_
@@ -50,7 +48,7 @@ cdef class Counts:
 
     @property
     def seats(self):
-        """The session's partitions by key; to be changed by `enter` and `leave` only."""
+        """The session's partitions by key, changed only by `enter` and `leave`."""
         cdef size_t at
         cdef Slot* slot
         if self.by_key is None:
@@ -68,7 +66,7 @@ cdef class Counts:
         return self.by_number.used if self.by_key is None else len(self.by_key)
 
     def fill(self, list asked not None, list reported not None, int64_t isolation, bint privileged):
-        """Add the partitions of a full fetch, and note what its response reports of them."""
+        """Add the partitions of a full fetch, and note the response's report of them."""
         cdef PartitionState seat
         seats = self.seats
         for key, position in asked:
@@ -82,7 +80,7 @@ cdef class Counts:
                 self.look(seat, isolation, privileged)
 
     cdef void look(self, PartitionState seat, int64_t isolation, bint privileged) noexcept:
-        """Note whether a consumer's partition has records to come."""
+        """Note whether a consumer's partition has more records."""
         cdef bint late = not privileged and seat.behind_at(seat.position.offset, isolation)
         self.late += <int>late - <int>seat.late
         seat.late = late
@@ -100,7 +98,7 @@ cdef class Counts:
         return 0
 
     def leave(self, key):
-        """Remove a partition that left the session: its seat, None when it had none."""
+        """Remove a partition that left the session; return its seat, None if it had none."""
         cdef uint64_t number, found
         seat = self.seats.pop(key, None)
         if seat is not None and self.kernel is not None:
@@ -112,7 +110,7 @@ cdef class Counts:
         return seat
 
     def silent(self, Py_ssize_t limit):
-        """Return (keys of partitions that never delivered: the first `limit` in order, and how many there are)."""
+        """Return (keys of partitions that never delivered, the first `limit` in order; the number of all of them)."""
         cdef size_t at
         cdef list keys = []
         cdef Slot* slot

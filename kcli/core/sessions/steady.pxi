@@ -1,7 +1,7 @@
-# Whether an exchange goes the steady way: in passes, each of which asks ahead for the memory that the next one needs.
+# Decides whether an exchange is steady, in passes; each prefetches the memory that the next one needs.
 
 cdef enum:
-    BIG_BATCH = 1 << 20   # no batch is bigger than this unless a topic is configured so
+    BIG_BATCH = 1 << 20   # no batch is bigger unless a topic is configured so
     SEAT_BYTES = 128
 
 
@@ -31,7 +31,7 @@ cdef bint may_pass(Kernel kernel, Counts session, Found* found) except -1:
 
 
 cdef bint may_ask(Kernel kernel, Counts session, Asked* asked, Found* found) noexcept:
-    """Note a request's new position; return whether it moved over delivered records, as the steady way has it."""
+    """Note a request's new position; return whether it moved over delivered records, as in the steady way."""
     cdef PartitionState seat = <PartitionState>asked.seat
     cdef Position* at = &asked.position
     cdef bint late
@@ -67,14 +67,14 @@ cdef bint may_tell(Kernel kernel, Counts session, Reported* reported, Found* fou
 
 
 cdef bint is_steady(Counts session, Found* found) noexcept:
-    """Return whether every partition that has records to come was answered, or there was no room."""
+    """Return whether every partition with more records was in the response, or there was no room."""
     if found.late <= found.reported_late:
         return True
     return found.records > 0 and found.records + BIG_BATCH > found.request[MAX_BYTES]
 
 
 cdef inline void* seat_ahead(const Map* seats, uint64_t number) noexcept:
-    """Find a partition's PartitionState, and prefetch it into the cache; NULL when it has none."""
+    """Return a partition's PartitionState, and prefetch it into the cache; NULL if it has none."""
     cdef void* seat = <void*>map_find(seats, number, 0)
     if seat != NULL:
         ahead(seat, SEAT_BYTES)

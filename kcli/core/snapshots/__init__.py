@@ -1,1 +1,1 @@
-"""Records of the metadata log and its snapshots."""
+"""Reads records of the metadata log and its snapshots."""

@@ -9,7 +9,7 @@
 
 enum { KC_ISR, KC_REPLICAS, KC_ELR, KC_LAST_ELR, KC_REMOVING, KC_ADDING, KC_LISTS };
 
-/* count -1: null or not sent, no change; is_short: none of what a short state lacks */
+/* count -1: null or not sent, no change; is_short: no field that a short state lacks */
 typedef struct {
     int32_t id;
     int is_short;
@@ -22,7 +22,7 @@ typedef struct {
     const uint8_t *directory;
 } kc_change;
 
-/* PartitionChangeRecord, versions 0 to 2: 0 when it reads to its last byte and has no unknown tag. */
+/* Reads a PartitionChangeRecord, versions 0 to 2; returns 0 if it ends with the bytes and has no unknown tag. */
 static inline int kc_read_change(const uint8_t *at, const uint8_t *end, int version, kc_change *c) {
     uint64_t count, tag = 0;
     if (end - at < 21)
@@ -69,7 +69,7 @@ static inline int kc_read_change(const uint8_t *at, const uint8_t *end, int vers
                 return -1;
             break;
         default:
-            return -1; /* an unknown tag: lawful, but for the slower reader to show */
+            return -1; /* an unknown tag: lawful, but only the slower reader can show it */
         }
         if (list < KC_LISTS && kc_array(at, stop, 4, &c->count[list], &c->items[list]) != stop)
             return -1;

@@ -1,4 +1,4 @@
-"""Guards maps of files against being cut off while they are read, which would end the process (SIGBUS)."""
+"""Guards memory maps of files against truncation while they are read, which would end the process (SIGBUS)."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 
@@ -11,9 +11,9 @@ __all__ = ["MapGuard"]
 
 
 cdef class MapGuard:
-    """Guards a memory map until `close`: what is behind the end of its file reads as zeros once it was read there.
+    """Guards a memory map until `close`: pages beyond the end of its file read as zeros.
 
-    mapped: a map that is read only, and stays open until then. The first 64 maps at one time are guarded.
+    mapped: a read-only map, which stays open until then. The first 64 maps at one time are guarded.
     """
 
     cdef int number
@@ -30,10 +30,10 @@ cdef class MapGuard:
 
     @property
     def was_cut(self):
-        """Tell whether zeros were read in place of the file's bytes."""
+        """True if zeros were read in place of the file's bytes."""
         return kc_was_cut(self.number) != 0
 
     cpdef void close(self) noexcept:
-        """End the guard; to be called before the map is closed."""
+        """End the guard. Call it before the map is closed."""
         kc_end_guard(self.number)
         self.number = -1

@@ -1,6 +1,6 @@
-/* What PartitionChangeRecords make of partitions (Kafka's PartitionRegistration.merge). What nearly all changes are
- * about, the leader and the ISR, is a short state: two to a cache line, beside the partition's record. A state has all
- * there is, with lists in place. What neither can hold is refused, for the slower reader. */
+/* The effect of PartitionChangeRecords on partitions (Kafka's PartitionRegistration.merge). Nearly all changes are
+ * about the leader and the ISR, which are in a short state: two to a cache line, beside the partition's record. A whole
+ * state has all fields, with lists in place. Partitions that fit neither are refused, for the slower reader. */
 #ifndef KCLI_PARTITION_CHANGES_H
 #define KCLI_PARTITION_CHANGES_H
 
@@ -9,17 +9,17 @@
 #include "change_record.h"
 #include "same_partition.h"
 
-#define KC_MOST_ITEMS 16 /* of a list */
+#define KC_MOST_ITEMS 16 /* items of a list */
 #define KC_FEW 4         /* brokers of a short state's ISR */
 #define KC_REASSIGNING 0x80
 #define KC_SEEN 0x40 /* it was compared */
-#define KC_LINE 64 /* bytes: what a change writes begins a cache line */
+#define KC_LINE 64 /* bytes; the fields that a change writes begin a cache line */
 
-/* Answers. WIDER: lists need to be as wide as `*width` says, which has grown; a short state: it takes a whole one. */
+/* Results. WIDER: lists have to be as wide as `*width`, which has grown; for a short state, a whole one is needed. */
 enum { KC_DONE, KC_WIDER, KC_REFUSED };
 
-/* What else there is stands in the partition's record. where: one of KC_NOWHERE ...; replicas: how many, with
- * KC_REASSIGNING where some are to come or go, and KC_SEEN; count: of the ISR */
+/* The other fields are in the partition's record. where: one of KC_NOWHERE ...; replicas: their number, with
+ * KC_REASSIGNING if some are to be added or removed, and KC_SEEN; count: of the ISR. */
 typedef struct {
     int32_t leader, leader_epoch, partition_epoch;
     int8_t recovery;
@@ -49,18 +49,18 @@ static inline uint8_t *kc_list(kc_state *state, int width, int list) { return st
 
 static inline uint8_t *kc_directories(kc_state *state, int width) { return kc_list(state, width, KC_LISTS); }
 
-/* Bytes of a state, whole cache lines. */
+/* Returns the bytes of a state, in whole cache lines. */
 static inline size_t kc_state_size(int width) {
     return (sizeof(kc_state) + (size_t)width * (4 * KC_LISTS + 16) + KC_LINE - 1) / KC_LINE * KC_LINE;
 }
 
-/* Changes come in the order of partitions, as a controller goes through them: load those that are likely to be next. */
+/* Changes are in the order of partitions, as a controller processes them, so the next ones are prefetched. */
 static inline void kc_prefetch_short(const kc_short *state) {
     __builtin_prefetch(state + 12, 1);
     __builtin_prefetch(state + 14, 1);
 }
 
-/* Whether lists of so many items fit; where they don't, a better width, twice the one that was at least. */
+/* Returns whether lists of so many items fit; if not, sets a better width, twice the one that is needed. */
 static inline int kc_fits(const int32_t *counts, int32_t directories, int *width) {
     int32_t most = directories;
     for (int list = 0; list < KC_LISTS; list++)
@@ -73,7 +73,7 @@ static inline int kc_fits(const int32_t *counts, int32_t directories, int *width
     return KC_WIDER;
 }
 
-/* Whether a broker stands twice in a list, or one that can't be. */
+/* Returns whether a broker is in a list twice, or has an invalid id. */
 static inline int kc_is_odd_list(const uint8_t *items, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         if (items[4 * i] & 0x80)
@@ -85,13 +85,14 @@ static inline int kc_is_odd_list(const uint8_t *items, int32_t count) {
     return 0;
 }
 
-/* Whether a partition is one that a controller refuses, or goes wrong with later on: for the slower reader to judge. */
+/* Returns whether a controller refuses a partition, or fails with it later; only the slower reader can judge it. */
 static inline int kc_is_odd_partition(const kc_partition *p) {
     return p->isr > KC_MOST_ITEMS || p->elr > KC_MOST_ITEMS || kc_is_odd_list(p->in_sync, p->isr) ||
            kc_is_odd_list(p->eligible, p->elr) || (p->recovery & ~1) || (p->directories > 0 && p->directories != p->replicas);
 }
 
-/* The same of a change, which has room for its lists. Other replicas without their directories are odd where any are known. */
+/* The same for a change, which has room for its lists. Other replicas without their directories are odd if any are
+ * known. */
 static inline int kc_is_odd_change(const kc_change *c, int replicas, int directories) {
     if (kc_is_odd_list(c->items[KC_ISR], c->count[KC_ISR]) || kc_is_odd_list(c->items[KC_ELR], c->count[KC_ELR]))
         return 1;
@@ -102,7 +103,7 @@ static inline int kc_is_odd_change(const kc_change *c, int replicas, int directo
     return c->count[KC_REPLICAS] >= 0 && directories >= 0;
 }
 
-/* Set a state to what a PartitionRecord says. */
+/* Sets a state to the contents of a PartitionRecord. */
 static inline int kc_load_state(kc_state *state, int *width, const kc_partition *p, int version) {
     const int32_t counts[KC_LISTS] = {p->isr, p->replicas, p->elr, p->last_known, p->removing, p->adding};
     const uint8_t *items[KC_LISTS] = {p->in_sync, p->replica, p->eligible, p->last, p->removed, p->added};
@@ -125,7 +126,7 @@ static inline int kc_load_state(kc_state *state, int *width, const kc_partition 
     return KC_DONE;
 }
 
-/* Set a short state to what a PartitionRecord says. WIDER, REFUSED: it can't be one, nor any state. */
+/* Sets a short state to the contents of a PartitionRecord. WIDER, REFUSED: it can't be a short state, or any state. */
 static inline int kc_load_short(kc_short *state, const kc_partition *p) {
     const int32_t counts[KC_LISTS] = {p->isr, p->replicas, p->elr, p->last_known, p->removing, p->adding};
     int width = KC_MOST_ITEMS;
@@ -143,7 +144,7 @@ static inline int kc_load_short(kc_short *state, const kc_partition *p) {
     return KC_DONE;
 }
 
-/* Set in a state what a short one has. */
+/* Sets the fields of a short state in a whole one. */
 static inline void kc_lay_over(kc_state *state, int width, const kc_short *over) {
     state->leader = over->leader;
     state->leader_epoch = over->leader_epoch;
@@ -153,7 +154,7 @@ static inline void kc_lay_over(kc_state *state, int width, const kc_short *over)
     memcpy(kc_list(state, width, KC_ISR), over->in_sync, 4 * (size_t)over->count);
 }
 
-/* Copy a state to where lists are wider. */
+/* Copies a state to one with wider lists. */
 static inline void kc_copy_state(kc_state *to, int wider, kc_state *from, int width) {
     memcpy(to, from, sizeof(kc_state));
     for (int list = 0; list < KC_LISTS; list++)
@@ -162,7 +163,7 @@ static inline void kc_copy_state(kc_state *to, int wider, kc_state *from, int wi
         memcpy(kc_directories(to, wider), kc_directories(from, width), 16 * (size_t)from->directories);
 }
 
-/* What a change says of the leader: its epoch rises with another one, the partition's with any change. */
+/* Sets the leader of a change; the leader's epoch rises with another leader, the partition's with any change. */
 static inline void kc_apply_leader(
     int32_t *leader, int32_t *leader_epoch, int32_t *partition_epoch, int8_t *recovery, const kc_change *c) {
     if (c->leader != KC_NO_LEADER_CHANGE) {
@@ -174,7 +175,7 @@ static inline void kc_apply_leader(
     ++*partition_epoch;
 }
 
-/* Apply a change. Where the answer is not KC_DONE, the state is as it was. */
+/* Applies a change. If the result is not KC_DONE, the state is unchanged. */
 static inline int kc_apply_change(kc_state *state, int *width, const kc_change *c) {
     int answer = kc_fits(c->count, c->directories, width);
     if (answer != KC_DONE)
@@ -232,8 +233,8 @@ static inline uint8_t *kc_put_list(uint8_t *at, kc_state *state, int width, int 
     return at + size;
 }
 
-/* A PartitionRecord, frame and all, as Kafka writes it, of less than 1024 bytes; the bytes taken. Its version is the one
- * that the state came in, or the first that can hold it. */
+/* Writes a PartitionRecord with its frame, as Kafka does, of less than 1024 bytes; returns the bytes. Its version is
+ * the one from which the state was read, or the first that can hold it. */
 static inline size_t kc_write_state(uint8_t *out, kc_state *state, int width, int32_t id, const uint8_t *topic) {
     uint8_t *at = out;
     int version = state->version, tags = (state->recovery != 0);
@@ -278,7 +279,7 @@ static inline size_t kc_write_state(uint8_t *out, kc_state *state, int width, in
     return (size_t)(at - out);
 }
 
-/* Whether a short state, whose other half is in a record, is what another record says. */
+/* Returns whether a short state, whose other half is in a record, equals another record. */
 static inline int kc_same_short(const kc_short *state, const kc_partition *rest, const kc_partition *other) {
     kc_partition mine = *rest;
     mine.leader = state->leader;

@@ -5,10 +5,10 @@ cdef class PartitionChanges:
     """Applies PartitionRecords and PartitionChangeRecords of a log to the topics of an image.
 
     topics: {topic id: an object whose `partitions` is {partition: framed bytes of its PartitionRecord}}. They are up to
-    date after `settle`. What it does not take (unknown topics and partitions, records that it can't hold) the Walk
-    yields; whoever applies that calls `settle` before, or `forget` for a topic that begins anew or ends.
-    watched: {name of a topic: partitions of which nothing is taken}
-    left: topics of which nothing is taken. paused: nothing is taken. counts: what is done is counted there; PartitionRecords are not taken then.
+    date after `settle`. The Walk yields records that are not applied here (unknown topics and partitions, records that
+    a state can't hold); before the caller applies one, it calls `settle`, or `forget` for a topic that begins anew or
+    ends. watched: {name of a topic: partitions without changes here}. left: topics without changes here. paused: no
+    changes. counts: the StateCounts of the changes; PartitionRecords are not applied then.
     """
 
     cdef public StateCounts counts
@@ -28,7 +28,7 @@ cdef class PartitionChanges:
         self.count = self.matched = 0
 
     cdef bint turn_to(self, const uint8_t* topic) except -1:
-        """Make `last` the states of a topic. False: there is no such topic."""
+        """Make `last` the states of a topic. Return False if there is no such topic."""
         if self.last is not None and memcmp(self.last.topic, topic, 16) == 0:
             return True
         identity = PyBytes_FromStringAndSize(<char*>topic, 16)
@@ -76,19 +76,19 @@ cdef class PartitionChanges:
         return matched
 
     def leave(self, bytes topic not None):
-        """Bring the image up to date with a topic, and take nothing of it from now on. Returns what `settle` does."""
+        """Bring a topic in the image up to date, and apply no further changes to it. Returns the result of `settle`."""
         count = self.settle(topic)
         self.forget(topic)
         self.left.add(topic)
         return count
 
     def forget(self, bytes topic not None):
-        """Drop what was changed of a topic."""
+        """Drop the changes of a topic."""
         self.last = None
         self.opened.pop(topic, None)
 
     def settle(self, bytes topic=None):
-        """Bring the image up to date, or one topic of it. Returns how many records were taken since the last time."""
+        """Bring the image up to date, or one topic of it. Returns the number of records applied since the last call."""
         cdef TopicStates states
         cdef int64_t count = self.count
         for states in self.opened.values() if topic is None else filter(None, [self.opened.get(topic)]):
@@ -101,7 +101,7 @@ cdef class PartitionChanges:
 
 
 def same_partition(mine not None, yours not None):
-    """Return whether two framed PartitionRecords, of whatever versions, are equal; None where the kernel refuses."""
+    """Return whether two framed PartitionRecords, of any versions, are equal; None if the kernel refuses."""
     cdef kc_partition one, two
     if not read_framed(mine, &one) or not read_framed(yours, &two):
         return None

@@ -1,6 +1,6 @@
-# What a PartitionRecord says of its partition.
+# Facts about a partition, from its PartitionRecord.
 
-# What `partition_facts` and `Partitions.store` say of a partition, one bit each.
+# The facts about a partition in `partition_facts` and `Partitions.store`, one bit each.
 DEF OFFLINE = 1
 DEF UNDER_REPLICATED = 2
 DEF REASSIGNING = 4
@@ -35,7 +35,9 @@ cdef int judge(const kc_partition* partition) noexcept nogil:
 
 
 cdef bint read_framed(framed, kc_partition* partition) noexcept:
-    """Read the bytes of a PartitionRecord's value, frame and all. False: other things, layouts it does not know, damage."""
+    """Read the framed bytes of a PartitionRecord's value. Return False for another record, an unknown layout, or
+    damage.
+    """
     cdef const uint8_t* data
     cdef Py_ssize_t size
     if not isinstance(framed, bytes):
@@ -53,9 +55,9 @@ cdef tuple ints(const uint8_t* items, int32_t count):
 
 
 def partition_facts(framed not None):
-    """Judge a PartitionRecord's framed value: (facts, leader, replicas, isr); facts as bits of FACTS.
+    """Judge a PartitionRecord's framed value; return (facts, leader, replicas, isr), facts as bits of FACTS.
 
-    None where the kernel refuses: another record, a layout it does not know, damage.
+    Return None if the kernel refuses: another record, an unknown layout, damage.
     """
     cdef Py_buffer view
     cdef kc_partition partition
@@ -76,7 +78,9 @@ def partition_facts(framed not None):
 
 
 def count_facts(dict partitions not None, list totals not None):
-    """Add to totals[i] the partitions for which bit i of FACTS holds; the values the kernel refuses, as a list."""
+    """Add to totals[i] the number of partitions for which bit i of FACTS holds; return the values that the kernel
+    refuses, as a list.
+    """
     cdef kc_partition partition
     cdef int facts, bit
     cdef int64_t[6] sums

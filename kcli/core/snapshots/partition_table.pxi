@@ -1,21 +1,20 @@
 # The partitions of a snapshot.
 
-DEF PAIRS = 4096                  # of a broker and a directory, remembered
+DEF PAIRS = 4096                  # of a broker and a directory, to remember
 DEF VERSIONS = 16
-DEF FEW = 64                      # replicas that are looked through one by one
+DEF FEW = 64                      # replicas that are searched one by one
 
 
 cdef class Partitions:
-    """Sums over the partitions of a snapshot, and the checks on each that need no other record.
+    """Sums over the partitions of a snapshot, and the checks of each that need no other record.
 
-    count, size: records and bytes; by_version: {version: [count, bytes]}; facts: {name: count}
-    topics: {topic id: [count, bytes, highest id, sum of ids and of their squares mod 2**64, offset of the first]}
-    pairs: {(broker, directory id or None): offset of its first record}, with `references`
-    broken: [(offset, topic id, partition, code)] at most `most`, code as in BREAKS; broken_count is all of them
-    store: {topic id: {partition: frame bytes}} when given: the records themselves
-    quiet: types of metadata records (below 64) that a Walk only counts here, without giving them out
-    changes: whether a Walk only counts PartitionChangeRecords that read well, too
-    tallies: {(apiKey, version): [count, bytes, most bytes, offset of that one, offset of the first]} of what is counted
+    count, size: records and bytes; by_version: {version: [count, bytes]}; facts: {name: count}. topics: {topic id:
+    [count, bytes, highest id, sum of ids and of their squares mod 2**64, offset of the first]}. pairs: {(broker,
+    directory id or None): offset of its first record}, with `references`. broken: [(offset, topic id, partition,
+    code)], at most `most`, code as in BREAKS; broken_count is the number of all. store: {topic id: {partition: frame
+    bytes}} if given: the records themselves. quiet: types of metadata records (below 64) that a Walk only counts here
+    and does not yield. changes: whether a Walk also only counts PartitionChangeRecords that it can read. tallies:
+    {(apiKey, version): [count, bytes, most bytes, offset of that one, offset of the first]} of the counted records.
     """
 
     cdef readonly int64_t count, size, broken_count
@@ -88,7 +87,7 @@ cdef class Partitions:
             row[3] = offset
 
     def close(self):
-        """Bring the figures of the last topic up to date; call it before reading `topics`."""
+        """Update the figures of the last topic. Call it before reading `topics`."""
         cdef list row
         if not self.open:
             return
@@ -105,7 +104,7 @@ cdef class Partitions:
         row[4] = (row[4] + self.run_squares) & 0xFFFFFFFFFFFFFFFF
 
     def forget(self, bytes topic not None):
-        """Drop what `store` has of a topic: its record comes anew, and empties it."""
+        """Drop a topic's partitions in `store`, as its record comes anew, and empties it."""
         if self.open and memcmp(self.topic, PyBytes_AS_STRING(topic), 16) == 0:
             self.close()
         if self.store is not None:
@@ -207,7 +206,7 @@ cdef class Partitions:
 
 
 cdef bint among(const uint8_t* broker, const kc_partition* partition, set replicas) except -1:
-    """Return whether a broker is a replica. replicas: the set of them, where they are more than FEW."""
+    """Return whether a broker is a replica. replicas: the set of them, if they are more than FEW."""
     cdef int index
     if replicas is not None:
         return <int32_t>kc_be32(broker) in replicas

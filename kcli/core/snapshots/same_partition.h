@@ -19,7 +19,7 @@ static inline int kc_all_migrating(const kc_partition *p) {
     return p->directories <= 0 || p->directories == p->replicas;
 }
 
-/* Whether two PartitionRecords, of whatever versions, say the same of a partition. */
+/* Returns whether two PartitionRecords, of any versions, describe the same partition state. */
 static inline int kc_same_partition(const kc_partition *a, const kc_partition *b) {
     return a->leader == b->leader && a->leader_epoch == b->leader_epoch && a->partition_epoch == b->partition_epoch &&
            a->recovery == b->recovery && kc_same_items(a->replicas, a->replica, b->replicas, b->replica, 4) &&

@@ -1,5 +1,5 @@
-/* Cutting metadata records out of a batch's body, and reading PartitionRecords in place. Each reader checks every
- * length against the bytes that are there, allocates nothing, and answers NULL or -1 to what it does not understand. */
+/* Cuts metadata records out of a batch's body, and reads PartitionRecords in place. Each reader checks every length
+ * against the bytes that are there, allocates nothing, and returns NULL or -1 for bytes that it does not understand. */
 #ifndef KCLI_SNAPSHOT_H
 #define KCLI_SNAPSHOT_H
 
@@ -43,7 +43,7 @@ typedef struct {
     const uint8_t *last;
 } kc_partition;
 
-/* An unsigned varint of at most `most` bytes; NULL when it is cut off or too long. */
+/* Reads an unsigned varint of at most `most` bytes; returns NULL if it is cut off or too long. */
 static inline const uint8_t *kc_uvarint_of(const uint8_t *at, const uint8_t *end, int most, uint64_t *value) {
     if (at < end && *at < 0x80) {
         *value = *at;
@@ -72,7 +72,7 @@ static inline const uint8_t *kc_zigzag(const uint8_t *at, const uint8_t *end, in
     return at;
 }
 
-/* Bytes behind a varint length (-1: null). */
+/* Reads bytes with a varint length in front (-1: null). */
 static inline const uint8_t *kc_sized(const uint8_t *at, const uint8_t *end, const uint8_t **data, int64_t *size) {
     at = kc_zigzag(at, end, 5, size);
     if (!at || *size < -1)
@@ -100,7 +100,7 @@ static inline const uint8_t *kc_skip_headers(const uint8_t *at, const uint8_t *e
     return at;
 }
 
-/* The next record of a magic 2 body; NULL when its own lengths don't agree. */
+/* Reads the next record of a magic 2 body; returns NULL if its lengths contradict each other. */
 static inline const uint8_t *kc_next_record(const uint8_t *at, const uint8_t *end, kc_record *record) {
     int64_t size, delta, headers;
     at = kc_zigzag(at, end, 5, &size);
@@ -125,7 +125,7 @@ static inline const uint8_t *kc_next_record(const uint8_t *at, const uint8_t *en
     return stop;
 }
 
-/* What stands before each metadata record: frame version, apiKey, version, as unsigned varints. */
+/* Reads the frame before each metadata record: frame version, apiKey, version, as unsigned varints. */
 static inline const uint8_t *kc_frame(const uint8_t *at, const uint8_t *end, int64_t *frame, int64_t *type,
                                       int64_t *version) {
     uint64_t a = 0, b = 0, c = 0;
@@ -141,7 +141,7 @@ static inline const uint8_t *kc_frame(const uint8_t *at, const uint8_t *end, int
     return at;
 }
 
-/* A compact array of fixed-width items, in place; count -1 is null. */
+/* Reads a compact array of fixed-width items, in place; count -1 is null. */
 static inline const uint8_t *kc_array(const uint8_t *at, const uint8_t *end, int width, int32_t *count,
                                       const uint8_t **items) {
     uint64_t raw;
@@ -153,8 +153,8 @@ static inline const uint8_t *kc_array(const uint8_t *at, const uint8_t *end, int
     return raw ? at + (raw - 1) * (uint64_t)width : at;
 }
 
-/* The value of the next field of a tag section, which ends at `stop`; NULL: damaged. tag: the one before, then its own,
- * which is greater unless it is the first. */
+/* Reads the head of the next field in a tag section; the value ends at `stop`. Returns NULL for damage. tag: the
+ * previous one, then this one, which is greater unless it is the first. */
 static inline const uint8_t *kc_next_tag(const uint8_t *at, const uint8_t *end, int first, uint64_t *tag, const uint8_t **stop) {
     uint64_t before = *tag, size;
     if (!(at = kc_uvarint_of(at, end, 5, tag)) || !(at = kc_uvarint_of(at, end, 5, &size)))
@@ -184,14 +184,14 @@ static inline int kc_partition_tags(const uint8_t *at, const uint8_t *end, int v
             if (kc_array(at, stop, 4, &p->last_known, &p->last) != stop)
                 return -1;
         } else {
-            return -1; /* an unknown tag: lawful, but for the slower reader to show */
+            return -1; /* an unknown tag: lawful, but only the slower reader can show it */
         }
         at = stop;
     }
     return at == end ? 0 : -1;
 }
 
-/* PartitionRecord, flexible versions 0 to 2: 0 when it reads to its last byte. */
+/* Reads a PartitionRecord, flexible versions 0 to 2; returns 0 if it ends with the bytes. */
 static inline int kc_read_partition(const uint8_t *at, const uint8_t *end, int version, kc_partition *p) {
     if (end - at < 20)
         return -1;
@@ -220,7 +220,7 @@ static inline int kc_read_partition(const uint8_t *at, const uint8_t *end, int v
     return kc_partition_tags(at, end, version, p);
 }
 
-/* Give back the whole pages of a file's map between start and start + size (they can be read again any time). */
+/* Releases the whole pages of a file's map between start and start + size (they can be read again any time). */
 static inline void kc_release(const void *start, size_t size) {
 #ifdef MADV_DONTNEED
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -1,7 +1,7 @@
 """Kernels for KRaft snapshots and metadata log segments (KIP-630): millions of records in one pass over a buffer.
 
-`Walk` cuts the records of one uncompressed batch body and hands out all but the partitions, which are nearly all there
-is in a large snapshot; those go into a `Partitions` table, read in place. Sources: Kafka's `DefaultRecord`,
+`Walk` cuts the records of one uncompressed batch body and yields all except the partitions, which are nearly all
+records of a large snapshot; those go to a `Partitions` table, read in place. Sources: Kafka's `DefaultRecord`,
 `AbstractApiMessageSerde` (the frame before a metadata record), PartitionRecord.json of 3.0 to 4.4.
 """
 
@@ -95,10 +95,10 @@ __all__ = [
 DEF PARTITION_RECORD = 3
 DEF PARTITION_CHANGE = 5
 DEF LATEST = 2                    # version of both records
-DEF GIVEN = 0                     # what becomes of a record: it is yielded
-DEF COUNTED = 1                   # it is yielded, and went into the table of partitions
+DEF GIVEN = 0                     # the result for a record: it is yielded
+DEF COUNTED = 1                   # it is yielded, and was added to the table of partitions
 DEF TAKEN = 2                     # it is not yielded
-DEF PIECE = 8388608               # bytes of a mapped file that are given back at once
+DEF PIECE = 8388608               # bytes of a mapped file that are released at once
 
 include "partition_facts.pxi"
 include "partition_table.pxi"
@@ -110,13 +110,13 @@ include "partition_changes.pxi"
 cdef class Walk:
     """The records of one batch's body (uncompressed, magic 2), in order.
 
-    Yields (offset, key, version, start, end, problem): key and version are the apiKey and version of a metadata record,
-    or the type and version of a control record; start:end are the bytes of its message in `body`. problem is "" or a
-    code of `kcli.snapshots.reading.walk.PROBLEMS`; a record that can't be cut ends the walk ("record").
-    With `partitions`, PartitionRecords that read well go there and are not yielded, and PartitionChangeRecords that do
-    are counted there. With `changes`, both are applied there. With both, what is not applied and went to `partitions` is
-    yielded with the problem "counted"; `matching`: PartitionRecords are not applied, but compared with what is there.
-    `mapped`: the body is a file's map; pages behind the walk are given back, so that memory stays flat.
+    It yields (offset, key, version, start, end, problem): key and version are the apiKey and version of a metadata
+    record, or the type and version of a control record; start:end are the bytes of its message in `body`. problem is ""
+    or a code of `kcli.snapshots.reading.walk.PROBLEMS`; a record that can't be cut ends the walk ("record"). With
+    `partitions`, readable PartitionRecords go there and are not yielded, and PartitionChangeRecords that it counts are
+    counted there. With `changes`, both are applied there. With both, records that are not applied but went to
+    `partitions` are yielded with the problem "counted". `matching`: PartitionRecords are not applied, but compared with
+    the state. `mapped`: the body is a file's map; pages after use are released, so that memory does not grow.
     """
 
     cdef Py_buffer view
@@ -217,7 +217,9 @@ cdef class Walk:
     cdef int take(
         self, const kc_record* record, const uint8_t* start, int key, int version, int64_t offset
     ) except -1:
-        """Take a PartitionRecord or PartitionChangeRecord where they go. GIVEN: it is to be yielded; COUNTED: that, too."""
+        """Add a PartitionRecord or PartitionChangeRecord to its table. GIVEN: it is to be yielded; COUNTED: it was
+        added, and is to be yielded, too.
+        """
         cdef const uint8_t* end = record.value + record.value_size
         cdef kc_partition partition
         cdef kc_change change

@@ -1,7 +1,7 @@
-"""JSON lines of the metadata records in a batch's body, straight from the bytes.
+"""JSON lines of the metadata records in a batch's body, directly from the bytes.
 
-Kafka's form of a record is made of a head that its type and version fix and of its message's JSON, which the message's
-own node writes. What a node refuses goes to a function in Python.
+Kafka's form of a record is a head, which its type and version determine, and its message's JSON, which the message's
+node writes. A record that a node refuses goes to a function in Python.
 """
 
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -34,16 +34,14 @@ DEF HEAD = 10      # {"offset":
 
 
 cdef class JsonLines:
-    """Lines for bodies, one after the other, in one buffer that is used again and again.
+    """Lines for bodies, one after the other, in one buffer that is reused.
 
-    node: asked once for each (apiKey, version): (what stands between the offset and the message's JSON, as bytes, and
-        the message's node), or None
-    chunk: bytes at which `lines` hands out what it has
-    secrets: show them
+    node: called once for each (apiKey, version); returns (the text between the offset and the message's JSON, as bytes,
+    and the message's node), or None. chunk: bytes at which `lines` yields its text. secrets: show them.
 
-    lines(body, base_offset, count, batch) is an iterator of memoryviews, each of whole lines, each good until the next one is
-    asked for; in between stand rows (as Walk's) for the records it leaves to the caller. batch: text that stands behind
-    each offset, `,"leaderEpoch":3` and the like.
+    lines(body, base_offset, count, batch) is an iterator of memoryviews of whole lines, each valid until the next one;
+    rows (as Walk's) for records that the caller has to handle are in between. batch: text after each offset, such as
+    `,"leaderEpoch":3`.
     """
 
     cdef object node
@@ -87,7 +85,7 @@ cdef class JsonLines:
             PyBuffer_Release(&self.view)
 
     def lines(self, body, int64_t base_offset, int64_t count, bint mapped=False, bytes batch not None=b""):
-        """Begin a body; returns self, to be iterated to the end."""
+        """Begin a body; return self, to be iterated to the end."""
         if self.held:
             PyBuffer_Release(&self.view)
             self.held = False
@@ -155,7 +153,7 @@ cdef class JsonLines:
         raise StopIteration
 
     cdef object leave(self, offset, key, version, const uint8_t* start, const uint8_t* end, str problem, const uint8_t* after):
-        """Return a row for the caller; lines that wait come before it."""
+        """Return a row for the caller, after the waiting lines."""
         cdef const uint8_t* base = <const uint8_t*>self.view.buf
         if self.out.size:
             return self.flush()

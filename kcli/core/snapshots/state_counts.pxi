@@ -4,12 +4,12 @@ DEF STATES = 3                    # bits of `kc_short_facts`: lacking replicas, 
 
 
 cdef class StateCounts:
-    """Partitions in each state, while a log goes on.
+    """Partitions in each state, while a log is replayed.
 
-    counts: now, of those under-replicated, without leader and reassigning; most: since `begin`, at one time
-    moves: {(topic id, partition): [how often it got another leader or none, `time` of the last one]}
-    records, size: of the PartitionChangeRecords that the kernel applied since `begin`, and their bytes
-    time: an object, of what comes
+    counts: now, of those under-replicated, without leader and reassigning; most: at one time since `begin`. moves:
+    {(topic id, partition): [number of changes to another leader or none, `time` of the last one]}. records, size: of
+    the PartitionChangeRecords that the kernel applied since `begin`, and their bytes. time: an object, set by the
+    caller for the following records.
     """
 
     cdef int64_t[STATES] now, top
@@ -50,7 +50,7 @@ cdef class StateCounts:
         return 0
 
     cpdef int move(self, bytes topic, int32_t partition) except -1:
-        """Count another leader of a partition, or none."""
+        """Count a change of a partition's leader, or its loss."""
         cdef list row = self.moves.setdefault((topic, partition), [0, None])
         row[0] += 1
         row[1] = self.time

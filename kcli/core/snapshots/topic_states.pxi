@@ -6,7 +6,8 @@ DEF MOST_ITEMS = 16               # at most
 
 cdef class TopicStates:
     """The partitions of one topic that a log has changed. partitions: those of the image, as framed bytes; watched: ids
-    that are left to others."""
+    that are not changed here.
+    """
 
     cdef dict partitions
     cdef set watched
@@ -36,7 +37,7 @@ cdef class TopicStates:
         return <kc_state*>(self.block + number * kc_state_size(self.width))
 
     cdef int make_room(self, int64_t room) except -1:
-        """Make room for the states of so many partitions."""
+        """Make room for the states of this many partitions."""
         cdef int32_t* numbers = <int32_t*>realloc(self.numbers, (room + 1) * sizeof(int32_t))
         cdef kc_short* shorts
         if numbers == NULL:
@@ -54,7 +55,7 @@ cdef class TopicStates:
         return 0
 
     cdef int lay_out(self, int width) except -1:
-        """Make room for whole states, with lists of so many items."""
+        """Make room for whole states, with lists of this many items."""
         cdef size_t size = kc_state_size(width)
         cdef uint8_t* block = <uint8_t*>calloc(self.room + 1, size)
         cdef int32_t index, number
@@ -69,8 +70,9 @@ cdef class TopicStates:
         return 0
 
     cdef kc_short* short(self, int32_t number) except? NULL:
-        """Find the short state of a partition, which says where the state is. NULL: the partition is absent, or its
-        bytes are not understood."""
+        """Return the short state of a partition, which tells where its state is. NULL: there is no such partition, or
+        its bytes are not understood.
+        """
         cdef kc_partition partition
         cdef kc_short* found
         cdef int answer
@@ -114,7 +116,7 @@ cdef class TopicStates:
         return 0
 
     cdef bint apply(self, const kc_change* change, StateCounts counts) except -1:
-        """Apply a change, and count what it does."""
+        """Apply a change, and count its effect."""
         cdef kc_short* found
         cdef int before
         cdef int32_t leader

@@ -1,1 +1,1 @@
-"""TLS: the numbers of protected records."""
+"""Finds the numbers of protected TLS records."""

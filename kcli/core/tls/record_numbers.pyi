@@ -5,4 +5,6 @@ from collections.abc import Callable
 def likely_numbers(
     encrypt: Callable[[bytes], bytes], iv: bytes, first: int, count: int, counter: int, at: int, known: bytes
 ) -> list[int]:
-    """Return those of `count` numbers, from `first` on, that give a byte of a record what it may be; see the core."""
+    """Return those of `count` numbers, from `first` on, with which a byte of a record decrypts to a possible value; see
+    the core.
+    """

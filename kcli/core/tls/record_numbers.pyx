@@ -1,4 +1,4 @@
-"""Numbers that a protected record may have, by one byte of it that is known."""
+"""Finds the numbers that a protected record may have, by one byte of known contents."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -10,9 +10,11 @@ cdef enum:
 
 
 def likely_numbers(encrypt, const uint8_t[::1] iv, uint64_t first, uint32_t count, uint32_t counter, uint32_t at, const uint8_t[::1] known):
-    """Return those of `count` numbers that give a byte of a record what it may be, in AES-GCM (RFC 8446, 5.3).
+    """Return those of `count` numbers with which a byte of a record decrypts to a possible value, in AES-GCM (RFC 8446,
+    5.3).
 
-    encrypt: AES of whole blocks. counter: of the block that the byte is in, at `at`. known: what it may be, each XOR what was captured.
+    encrypt: AES of whole blocks. counter: of the block that has the byte, at `at`. known: the byte's possible values,
+    each XOR the captured byte.
     """
     cdef uint8_t fits[256]
     cdef bytes blocks = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>count * BLOCK)
