@@ -24,8 +24,17 @@ from collections.abc import Callable, Iterable, Mapping
 from kcli.broker.clock import Clock, Timer
 from kcli.broker.groups.codes import FENCED, ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
 from kcli.broker.groups.committed import Committed
-from kcli.broker.groups.member import Member, Reply, choose_protocol, member_rows, new_member_id
+from kcli.broker.groups.member import (
+    PROTOCOL_TYPE,
+    Member,
+    Reply,
+    choose_protocol,
+    member_rows,
+    new_member_id,
+    subscription_in,
+)
 from kcli.broker.groups.state import State
+from kcli.errors import InputError
 
 
 class Group:
@@ -313,8 +322,16 @@ class Group:
     # --- the rest
 
     def subscribes(self, topic: str) -> bool:
-        """Return whether members may subscribe to a topic: True if there are any, as their metadata is not read."""
-        return bool(self.members)
+        """Return whether a member subscribes to the topic of this name, by its metadata for the group's protocol. True
+        if that is unknown: no protocol is chosen yet, or a member's metadata can't be decoded.
+        """
+        if not self.members or self.protocol_type != PROTOCOL_TYPE:
+            return False
+        try:
+            subscriptions = [subscription_in(each.metadata(self.protocol)) for each in self.members.values()]
+        except InputError:
+            return True
+        return any(topic in each["topics"] for each in subscriptions)
 
     def beat(self, member: Member) -> int:
         """Process a member's heartbeat; return its error code."""

@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from kcli.broker.clock import Timer
+from kcli.grammar.group_data import open_data
 
 Reply = dict[str, Any]
+PROTOCOL_TYPE = "consumer"  # of groups whose metadata are subscriptions
 
 
 class Member:
@@ -43,6 +45,15 @@ class Member:
         for future in (self.join, self.sync):
             if future is not None and not future.done():
                 future.set_result(reply)
+
+
+def subscription_in(metadata: bytes) -> Reply:
+    """Return the ConsumerProtocolSubscription in a member's metadata, with its version. Raises InputError if it can't
+    be decoded.
+    """
+    opened = open_data("ConsumerProtocolSubscription", metadata)
+    fields: Reply = opened.codec.read(metadata, opened.start)[0]
+    return fields | {"version": opened.version}
 
 
 def new_member_id(name: str) -> str:

@@ -134,21 +134,27 @@ class OAuthServer(Exchange):
         """Process a message of the client; return the response. For an invalid token that is a refusal, which the
         client acknowledges by another message before the login fails.
 
-        Raises LoginError for that message.
+        Raises LoginError for that message, and for an authorization id that is not the token's user.
         """
         if self._refused:
             raise LoginError(REFUSED.decode())
         try:
-            self.user, self.expires = self._rules.check(token_in(message), self._now)
+            token, identity = token_in(message)
+            self.user, self.expires = self._rules.check(token, self._now)
         except LoginError:
             self._refused = True
             return REFUSED
+        if identity not in ("", self.user):
+            raise LoginError(
+                f"Authentication failed: Client requested an authorization id ({identity}) that is different from the "
+                f"token's principal name ({self.user})"
+            )
         self.done = True
         return b""
 
 
-def token_in(message: bytes) -> str:
-    """Return the token in a client's first message.
+def token_in(message: bytes) -> tuple[str, str]:
+    """Return the token and the authorization id ("" for none) in a client's first message (RFC 7628, 3.1).
 
     Raises LoginError if there is none, or the message has another form.
     """
@@ -158,4 +164,4 @@ def token_in(message: bytes) -> str:
     token = next((each.removeprefix(PREFIX) for each in pairs if each.lower().startswith(PREFIX.lower())), "")
     if not token:
         raise LoginError("no token")
-    return token
+    return token, head[2:].removesuffix(",").removeprefix("a=").replace("=2C", ",").replace("=3D", "=")

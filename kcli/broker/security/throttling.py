@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Awaitable
-from typing import cast
 
 from kcli.broker.request import Handler, Request
 from kcli.broker.response import Answer, EncodedBody, Outcome
@@ -47,18 +46,21 @@ def count(quotas: Quotas, request: Request, answer: Answer, size: int, seconds: 
         return answer
     request.client.mute(throttle)
     throttle_ms = min(round(throttle * 1000), (1 << 31) - 1)
-    found = said(answer, throttle_ms, request.version)
+    found = with_throttle_time(request, answer, throttle_ms)
     if found is not answer and request.kept is not None and request.kept.response is not None:
         request.kept.response = request.kept.response | {"throttleTimeMs": throttle_ms}
     return found
 
 
-def said(answer: Answer, throttle_ms: int, version: int) -> Answer:
-    """Return a response with a throttle time. In an encoded one it is the first field, as in Fetch from v1 on."""
+def with_throttle_time(request: Request, answer: Answer, throttle_ms: int) -> Answer:
+    """Return a response with a throttle time; unchanged if it is encoded in a version that has none."""
+    throttle = {"throttleTimeMs": throttle_ms}
     if isinstance(answer, dict):
-        return answer | {"throttleTimeMs": throttle_ms}
-    if isinstance(answer, EncodedBody) and version and isinstance(answer.pieces[0], bytes):
-        first, *more = answer.pieces
-        head = throttle_ms.to_bytes(4, "big") + cast(bytes, first)[4:]
-        return EncodedBody([head, *more], (answer.value or {}) | {"throttleTimeMs": throttle_ms})
-    return answer
+        return answer | throttle
+    fields = [each.name for each in request.api.response.grammar.fields]
+    if not isinstance(answer, EncodedBody) or "throttleTimeMs" not in fields:
+        return answer
+    value, (first, *more) = (answer.value or {}) | throttle, answer.pieces
+    if fields[0] == "throttleTimeMs" and isinstance(first, bytes):  # a Fetch's, whose records are not read again
+        return EncodedBody([throttle_ms.to_bytes(4, "big") + first[4:], *more], value)
+    return EncodedBody([request.api.encode(value)], value) if answer.value is not None and not more else answer

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.broker import Broker
+from kcli.grammar import messages
 from kcli.schemas.apikeys import DELETE_GROUPS, OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH
 from kcli.schemas.errors import error_name
 from tests.broker.groups.test_group import enter, sync
@@ -101,5 +102,33 @@ def test_offsets_are_deleted() -> None:
             talk.broker.controller.delete_topic(talk.broker.topics.by_name["t"])
             talk.broker.create_topic("t")
             assert await fetched(talk) == (-1, "")
+
+    run(work())
+
+
+def subscribed(*topics: str) -> bytes:
+    value = {"topics": list(topics), "userData": None, "ownedPartitions": []}
+    return b"\0\1" + bytes(messages.data("ConsumerProtocolSubscription", 1).write(value))
+
+
+@pytest.mark.parametrize(
+    ("joins", "expected"),
+    [
+        ({"data": subscribed("other")}, ("NONE", "NONE")),
+        ({"data": subscribed("other", "t")}, ("NONE", "GROUP_SUBSCRIBED_TO_TOPIC")),
+        ({"data": b"m"}, ("NONE", "GROUP_SUBSCRIBED_TO_TOPIC")),
+        ({"protocolType": "connect"}, ("NON_EMPTY_GROUP", "")),
+    ],
+)
+def test_offsets_of_a_group_with_members_are_deleted_where_none_subscribes(
+    joins: dict[str, Any], expected: tuple[str, str]
+) -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            await sync(talk, await (await enter(talk, **joins)), {})
+            body = {"groupId": "g", "topics": [{"name": "t", "partitions": [{"partitionIndex": 0}]}]}
+            answer = await talk(OFFSET_DELETE, 0, body)
+            codes = [each["errorCode"] for topic in answer["topics"] for each in topic["partitions"]]
+            assert (error_name(answer["errorCode"]), "".join(map(error_name, codes))) == expected
 
     run(work())

@@ -53,6 +53,16 @@ def test_a_refusal_is_told_before_it_counts() -> None:
         server.step(b"\x01")
 
 
+def test_an_authorization_id_is_the_tokens_user() -> None:
+    token = plain(CLAIMS | {"sub": "a,b=c"})
+    for identity in ("", "a=a=2Cb=3Dc"):
+        server = OAuthServer(rules(), NOW)
+        assert server.step(f"n,{identity},\x01auth=Bearer {token}\x01\x01".encode()) == b""
+        assert (server.done, server.user) == (True, "a,b=c")
+    with pytest.raises(LoginError, match=r"\(bob\) that is different from the token's principal name \(a,b=c\)"):
+        OAuthServer(rules(), NOW).step(f"n,a=bob,\x01auth=Bearer {token}\x01\x01".encode())
+
+
 def test_audience_issuer_and_the_name_of_the_claim() -> None:
     wanted = rules(expected_audience="a,b", expected_issuer="i", sub_claim_name="user")
     claims = CLAIMS | {"aud": ["x", "b"], "iss": "i", "user": "bob"}

@@ -153,3 +153,16 @@ def test_a_test_sees_how_long_a_client_was_told_to_wait() -> None:
         produce(kafka, "t", client="app")
         (request,) = kafka.requests("Produce")
         assert request.response is not None and request.response["throttleTimeMs"] > 1000
+
+
+def test_a_programs_response_gets_the_throttle_time_in_its_own_place() -> None:
+    quota: dict[str, Any] = {"entity": [{"entityType": "client-id", "entityName": "talk"}]}
+    quota["ops"] = [{"key": SENT, "value": 1.0, "remove": False}]
+    with embedded_broker() as kafka:
+        kafka.create_topic("t")
+        ask(kafka, ALTER_CLIENT_QUOTAS, 1, {"entries": [quota], "validateOnly": False})
+        with kafka.intercept("Produce", lambda _request: {"responses": []}):
+            body = {"acks": -1, "timeoutMs": 1000, "topicData": [produced("t", 0, batch("v" * 2000))]}
+            answer = ask(kafka, PRODUCE, 9, body)
+    assert answer["responses"] == []
+    assert answer["throttleTimeMs"] > 1000

@@ -1,13 +1,14 @@
 """OffsetDelete v0 (KIP-496): it deletes committed offsets of topics that no member of the group subscribes to.
 
-The subscriptions of classic members are in their metadata, which this broker does not read here. So a classic group
-with members keeps all offsets.
+A classic group of another protocol type, such as Connect's, keeps all offsets as long as it has members.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from kcli.broker.groups.group import Group
+from kcli.broker.groups.member import PROTOCOL_TYPE
 from kcli.broker.request import Request
 from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
@@ -17,6 +18,8 @@ def handle(request: Request) -> dict[str, Any]:
     group = request.groups.get(request.body["groupId"])
     code = request.fault() or request.group_refusal(request.body["groupId"])
     code = code or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)
+    if isinstance(group, Group) and group.members and group.protocol_type != PROTOCOL_TYPE:
+        code = code or error_code("NON_EMPTY_GROUP")
     if code or group is None:
         return {"errorCode": code, "topics": []}
     subscribed, unknown = error_code("GROUP_SUBSCRIBED_TO_TOPIC"), error_code("UNKNOWN_TOPIC_OR_PARTITION")

@@ -16,13 +16,12 @@ from kcli.broker.groups.consumer.assignors import Partition
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.consumer.member import ClassicSide, ConsumerMember, MemberState, Subscription
 from kcli.broker.groups.group import Group
-from kcli.broker.groups.member import Member, Reply, choose_protocol
+from kcli.broker.groups.member import PROTOCOL_TYPE, Member, Reply, choose_protocol, subscription_in
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import by_topic
 from kcli.grammar import messages
 from kcli.grammar.group_data import open_data
 
-PROTOCOL_TYPE = "consumer"
 RACKS_SINCE = 3
 
 
@@ -30,9 +29,7 @@ def subscription_of(protocols: list[tuple[str, bytes]]) -> dict[str, Any]:
     """Return the ConsumerProtocolSubscription of a member's preferred protocol, with its version.
     Raises InputError if it can't be decoded.
     """
-    opened = open_data("ConsumerProtocolSubscription", protocols[0][1] if protocols else b"")
-    fields: dict[str, Any] = opened.codec.read(protocols[0][1], opened.start)[0]
-    return fields | {"version": opened.version}
+    return subscription_in(protocols[0][1] if protocols else b"")
 
 
 def named(partitions: Iterable[Partition], topics: Topics) -> list[dict[str, Any]]:
