@@ -53,7 +53,6 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("auth-failure", "auth-failure-ledger"),
         ("invalid-record", "invalid-record-profiles"),
         ("invalid-record", "invalid-record-readings"),
-        ("consumer-stuck", "consumer-stuck-invoices"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
