@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tomllib
 from collections.abc import Container, Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -99,6 +100,17 @@ def test_packages_have_tests() -> None:
         folder = TESTS / inside
         alone = folder.parent / f"test_{inside.name}.py"
         assert alone.exists() or list(folder.rglob("test_*.py")), f"{folder} has no test"
+
+
+def test_lines_of_cython_are_as_short_as_those_of_python() -> None:
+    most = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["line-length"]
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in CYTHON
+        for number, line in enumerate(path.read_text().split("\n"), 1)
+        if len(line) > most
+    ]
+    assert not long
 
 
 def test_folders_can_be_taken_in_at_a_glance() -> None:

@@ -6,7 +6,8 @@ from libc.string cimport memcpy
 
 
 def sum_of(data):
-    """Return the sum of the big-endian 16-bit words modulo 2^16 - 1 (RFC 1071); an odd last byte is padded with a zero."""
+    """Return the sum of the big-endian 16-bit words modulo 2^16 - 1 (RFC 1071); an odd last byte is padded with a zero.
+    """
     cdef Py_buffer view
     cdef uint64_t total
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)

@@ -129,7 +129,9 @@ cdef class Correlator(StreamHandler):
 
     # Frames
 
-    cdef int read_frames(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+    cdef int read_frames(
+        self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n
+    ) except -1:
         cdef PartialFrame* half = &state.half[d]
         cdef size_t whole, take
         if self.drafting is not None:
@@ -158,7 +160,10 @@ cdef class Correlator(StreamHandler):
                 join(&self.spare, half, data, n, whole)
                 state.begun[d] = ts
                 return 0
-            if not self.may_begin(state, d, data, n) or not self.take(flow, state, d, ts, data + PREFIX, whole - PREFIX, NULL):
+            if (
+                not self.may_begin(state, d, data, n)
+                or not self.take(flow, state, d, ts, data + PREFIX, whole - PREFIX, NULL)
+            ):
                 return give(self, flow, state, d, ts, data, n)
             data += whole
             n -= whole
@@ -184,10 +189,20 @@ cdef class Correlator(StreamHandler):
             return False
         return <object>self.lines.codecs(<int16_t>be16(data + 4), <int16_t>be16(data + 6)) is not None
 
-    cdef inline bint take(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
-        return self.frame(flow, state, d, ts, frame, n, owner) if self.drafting is None else self.drafting.frame(flow, state, d, ts, frame, n, owner)
+    cdef inline bint take(
+        self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n,
+        PartialFrame* owner
+    ) except -1:
+        return (
+            self.frame(flow, state, d, ts, frame, n, owner)
+            if self.drafting is None
+            else self.drafting.frame(flow, state, d, ts, frame, n, owner)
+        )
 
-    cdef bint frame(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
+    cdef bint frame(
+        self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n,
+        PartialFrame* owner
+    ) except -1:
         """Read a whole frame. Return False, with nothing changed, if it needs the slower way."""
         if d == state.client:
             return self.request(flow, state, ts, frame, n, owner)
@@ -218,7 +233,9 @@ cdef class Correlator(StreamHandler):
             drop(&self.spare, request)
         return True
 
-    cdef bint request(self, Flow* flow, ConnectionState* state, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
+    cdef bint request(
+        self, Flow* flow, ConnectionState* state, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner
+    ) except -1:
         cdef int16_t key, version
         cdef uint64_t began = ts if owner == NULL else state.begun[state.client]
         cdef int64_t pause = began - state.answered if not state.waiting and 0 < state.answered <= began else -1
@@ -271,7 +288,13 @@ cdef class Correlator(StreamHandler):
         """Count the memory that a connection holds, as kcli/capture/kafka/connection.py does."""
         cdef size_t weight = 0
         if state.steady:
-            weight = state.half[0].size + state.half[1].size + state.record[0].size + state.record[1].size + state.waiting_bytes
+            weight = (
+                state.half[0].size
+                + state.half[1].size
+                + state.record[0].size
+                + state.record[1].size
+                + state.waiting_bytes
+            )
         elif state.connection != NULL and not state.foreign:
             weight = (<object>state.connection).weight
         self.held += weight - state.weight

@@ -45,4 +45,6 @@ cdef void extents_free(Extents* extents) noexcept
 
 # Append a packet with redacted headers and a blank payload; return the place of its first byte. head: complete except
 # for the places.
-cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packet, const Segment* segment, DraftHead* head) except -1
+cdef int64_t put_blank(
+    Draft draft, object names, bint keep, const Packet* packet, const Segment* segment, DraftHead* head
+) except -1

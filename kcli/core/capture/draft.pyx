@@ -44,7 +44,9 @@ cdef class Draft:
         cdef DraftHead head
         cdef int64_t place
         cdef bytes data = bytes(packet.data)
-        head.ns, head.link, head.flow, head.length, head.kind = packet.ns, packet.link, packet.flow, packet.length, packet.kind
+        head.ns, head.link, head.flow, head.length, head.kind = (
+            packet.ns, packet.link, packet.flow, packet.length, packet.kind
+        )
         head.ip, head.tcp, head.payload = packet.places
         head.captured = PyBytes_GET_SIZE(data)
         memcpy(self.room(&head, &place), PyBytes_AS_STRING(data), head.captured)

@@ -147,7 +147,9 @@ cdef class DraftHandler(StreamHandler):
         place = put_blank(self.draft, self.names, self.keep, self.here, s, head)
         places.stands[s.sender] = place
         if s.captured and not flow.done:
-            extents_add(self.draft, &places.extents[s.sender], places.place(s.sender, s.seq), s.captured, place + head.payload)
+            extents_add(
+                self.draft, &places.extents[s.sender], places.place(s.sender, s.seq), s.captured, place + head.payload
+            )
         return 0
 
     cdef int goes_on(self, Flow* flow, int d) except -1:
@@ -229,7 +231,10 @@ cdef class DraftHandler(StreamHandler):
         self.offset = end - n - state.half[d].size
         return 0
 
-    cdef bint frame(self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n, PartialFrame* owner) except -1:
+    cdef bint frame(
+        self, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* frame, size_t n,
+        PartialFrame* owner
+    ) except -1:
         """Pass a frame to the correlator, and write its redacted form. False: as `Correlator.frame`."""
         cdef Out* room = &self.frame_room
         cdef Places places = self.current

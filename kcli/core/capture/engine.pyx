@@ -20,13 +20,13 @@ from kcli.core.capture.exchange_json cimport PRODUCE, SASL_HANDSHAKE, ApiCodecs,
 from kcli.core.capture.fragments cimport Fragments
 from kcli.core.capture.line_order cimport LineOrder, note
 from kcli.core.capture.packets cimport (
-    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_ACK, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_RST, KC_SYN, KC_TCP, Ends, Packet,
-    PacketReader, Segment, be16, be32, dissect, hash_ends, put_end,
+    FOUND_DAMAGE, FOUND_END, FOUND_PACKET, KC_ACK, KC_CUT, KC_END_ROOM, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP,
+    KC_RST, KC_SYN, KC_TCP, Ends, Packet, PacketReader, Segment, be16, be32, dissect, hash_ends, put_end,
 )
 from kcli.core.capture.segment_dealer cimport DEALT, SegmentDealer, read_dealt
 from kcli.core.capture.streams cimport (
-    END_CLOSED, END_GIVEN_UP, END_OF_CAPTURE, END_RESET, LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Ending, Flow, Loss, Side, StreamHandler, Streams,
-    dump_flows, restore_flows,
+    END_CLOSED, END_GIVEN_UP, END_OF_CAPTURE, END_RESET, LOSS_CUT, LOSS_GAP, LOSS_GIVEN_UP, Ending, Flow, Loss, Side,
+    StreamHandler, Streams, dump_flows, restore_flows,
 )
 from kcli.core.capture.tcp_facts cimport TcpFacts
 from kcli.core.capture.draft cimport Draft, DraftHead, Extents, extents_add, extents_fill, extents_free, put_blank
@@ -76,7 +76,10 @@ cdef class CaptureEngine:
     cdef bint choosy, chosen_alone
     cdef uint64_t sampled      # of 2^32 connections; 0: all
 
-    def __cinit__(self, handover, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28, Sink sink=None, connection_end=None):
+    def __cinit__(
+        self, handover, ports=(), bint text=False, chosen=None, uint64_t memory=1 << 28, Sink sink=None,
+        connection_end=None
+    ):
         """Set up the engine of one capture.
 
         chosen: a kcli.capture.filters.Filter for the lines made here. memory: bytes that connections may hold. sink:

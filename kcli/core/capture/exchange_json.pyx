@@ -97,7 +97,13 @@ cdef class ExchangeWriter:
         self.hook = bodies.form["hook"]
         self.kept = []
         self.errors, self.error_names = ErrorCodes(), {}
-        self.context.records = RECORDS_HOOK if self.hook is not None else RECORDS_RAW if bodies.form["records"] == "raw" else RECORDS_SIZE
+        self.context.records = (
+            RECORDS_HOOK
+            if self.hook is not None
+            else RECORDS_RAW
+            if bodies.form["records"] == "raw"
+            else RECORDS_SIZE
+        )
         self.context.hook = <PyObject*>self.hook if self.hook is not None else NULL
         self.context.names = &self.names.table
         self.context.secrets = bodies.form["secrets"]
@@ -132,11 +138,18 @@ cdef class ExchangeWriter:
         cdef char* p = put_opening(out.data + out.size)
         p = put_instant(p, &self.date, e.ts)
         out.size = put_link(p, e.link, e.link_size) - out.data
-        if self.put_request(codecs, e.request, e.request_size) and self.put_response(codecs, e.response, e.response_size):
+        if (
+            self.put_request(codecs, e.request, e.request_size)
+            and self.put_response(codecs, e.response, e.response_size)
+        ):
             if out_reserve(out, 128):
                 raise MemoryError
             p = put_sizes(out.data + out.size, e.request_size + 4)
-            p = put_no_answer(p) if e.response == NULL else put_answer(p, e.response_size + 4, (e.answered - e.ts) // 1000)
+            p = (
+                put_no_answer(p)
+                if e.response == NULL
+                else put_answer(p, e.response_size + 4, (e.answered - e.ts) // 1000)
+            )
             out.size = p - out.data
             self.put_errors()
             return True
@@ -184,7 +197,10 @@ cdef class ExchangeWriter:
             return 0
         for place in range(self.errors.count()):
             name = self.error_name(self.errors.at(place))
-            if out_put(out, b"," if place else b',"errors":[', 1 if place else 11) or out_put(out, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name)):
+            if (
+                out_put(out, b"," if place else b',"errors":[', 1 if place else 11)
+                or out_put(out, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name))
+            ):
                 raise MemoryError
         if out_put(out, b"]}\n", 3):
             raise MemoryError

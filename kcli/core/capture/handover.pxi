@@ -15,7 +15,9 @@ ENDINGS = {
 JUMP = ("gap", "sequence numbers jump: how much is missing can't be told")
 
 
-cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+cdef int give(
+    Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n
+) except -1:
     """Pass the connection to the slower way, with bytes that were not read yet."""
     hand_over(correlator, flow, state, d, n)
     if state.sealed:
@@ -27,7 +29,9 @@ cdef int give(Correlator correlator, Flow* flow, ConnectionState* state, int d, 
 cdef int connect(Correlator correlator, Flow* flow, ConnectionState* state) except -1:
     if state.connection == NULL:
         client = None if state.client < 0 else state.client
-        made = correlator.handover.connect((end_text(flow, 0), end_text(flow, 1)), client, (flow.side[0].syn, flow.side[1].syn))
+        made = correlator.handover.connect(
+            (end_text(flow, 0), end_text(flow, 1)), client, (flow.side[0].syn, flow.side[1].syn)
+        )
         Py_INCREF(made)
         state.connection = <PyObject*>made
     return 0
@@ -57,23 +61,29 @@ cdef int hand_over(Correlator correlator, Flow* flow, ConnectionState* state, in
     for side in range(2):
         half = &state.half[side]
         buffers.append(half.data[: half.size])
-        offsets[side] = (state.unsealed[side] if state.sealed else flow.side[side].offset) - half.size - (left if side == d else 0)
+        offsets[side] = (
+            state.unsealed[side] if state.sealed else flow.side[side].offset
+        ) - half.size - (left if side == d else 0)
         empty(&correlator.spare, half)
     state.steady = False
     (<object>state.connection).restore(
-        state.greeted, pending, buffers, (offsets[0], offsets[1]), (state.heard[0], state.heard[1]), state.began, state.proved,
-        (state.begun[0], state.begun[1]), state.answered,
+        state.greeted, pending, buffers, (offsets[0], offsets[1]), (state.heard[0], state.heard[1]), state.began,
+        state.proved, (state.begun[0], state.begun[1]), state.answered,
         PyBytes_FromStringAndSize(<const char*>state.client_id, state.client_id_size)
     )
     for side in range(2):
         half = &state.record[side]
         if half.size:
-            (<object>state.connection).data(side, state.came[side], PyBytes_FromStringAndSize(<const char*>half.data, half.size))
+            (<object>state.connection).data(
+                side, state.came[side], PyBytes_FromStringAndSize(<const char*>half.data, half.size)
+            )
             empty(&correlator.spare, half)
     return 0
 
 
-cdef int pass_to_connection(Correlator correlator, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+cdef int pass_to_connection(
+    Correlator correlator, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n
+) except -1:
     (<object>state.connection).data(d, ts, PyBytes_FromStringAndSize(<const char*>data, n))
     return look_again(correlator, state)
 
@@ -103,8 +113,13 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
         for d in range(2):
             buffer = records[d]
             if buffer:
-                join(&correlator.spare, &state.record[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer), len(buffer))
-    pending, buffers, (state.heard[0], state.heard[1]), (state.begun[0], state.begun[1]), state.answered, client_id = connection.release()
+                join(
+                    &correlator.spare, &state.record[d], <const uint8_t*>PyBytes_AS_STRING(buffer), len(buffer),
+                    len(buffer)
+                )
+    pending, buffers, (
+        state.heard[0], state.heard[1]
+    ), (state.begun[0], state.begun[1]), state.answered, client_id = connection.release()
     state.client_id_size = len(client_id)
     memcpy(state.client_id, PyBytes_AS_STRING(client_id), len(client_id))
     for number, key, version, ts, frame, _, began, pause, in_flight in pending:

@@ -81,7 +81,10 @@ cdef class LineFilter:
             return False
         if self.slow and (e.response == NULL or e.answered <= e.ts or e.answered - e.ts <= self.slower_than):
             return False
-        if self.connection is not None and not has_text(e.link, e.link_size, PyBytes_AS_STRING(self.connection), PyBytes_GET_SIZE(self.connection)):
+        if (
+            self.connection is not None
+            and not has_text(e.link, e.link_size, PyBytes_AS_STRING(self.connection), PyBytes_GET_SIZE(self.connection))
+        ):
             return False
         if self.clients is not None and not self.is_fitting_client(e):
             return False

@@ -44,7 +44,11 @@ cdef inline int place(LineOrder order, uint64_t segment, Cause cause, uint64_t n
 cdef inline int note(LineOrder order, uint64_t segment) except -1:
     """Note the lines of a segment, as the method does, but faster for a segment without lines."""
     cdef ExchangeWriter lines = order.lines
-    if lines.out.size != order.noted or lines.names.table.log_size != order.learnt or lines.names.table.missed != order.missed:
+    if (
+        lines.out.size != order.noted
+        or lines.names.table.log_size != order.learnt
+        or lines.names.table.missed != order.missed
+    ):
         return order.note(segment)
     order.segment = segment
     return 0

@@ -84,7 +84,10 @@ cdef class LineOrder:
         cdef Out* text = &self.lines.out
         cdef NameTable* names = &self.lines.names.table
         self.note_others()
-        give(bytes_at(text.data, text.size), bytes_at(self.marks.data, self.marks.size), bytes_at(names.log, names.log_size))
+        give(
+            bytes_at(text.data, text.size), bytes_at(self.marks.data, self.marks.size),
+            bytes_at(names.log, names.log_size)
+        )
         self.begin_anew()
 
     cdef void begin_anew(self) noexcept:

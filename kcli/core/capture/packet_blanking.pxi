@@ -14,12 +14,16 @@ cdef enum:
     FILLER = 0xFF
 
 
-cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packet, const Segment* segment, DraftHead* head) except -1:
+cdef int64_t put_blank(
+    Draft draft, object names, bint keep, const Packet* packet, const Segment* segment, DraftHead* head
+) except -1:
     cdef const uint8_t* data = packet.data
     cdef int64_t place
     cdef uint8_t* out
     cdef uint32_t options
-    head.ns, head.link, head.length, head.captured, head.ip = packet.ts, packet.link, packet.length, packet.captured, segment.ip
+    head.ns, head.link, head.length, head.captured, head.ip = (
+        packet.ts, packet.link, packet.length, packet.captured, segment.ip
+    )
     if segment.wrapped:          # headers of a tunnel tell its owner, so the inner packet is written without them
         data += segment.ip
         head.link, head.ip = RAW, 0
@@ -46,7 +50,9 @@ cdef int64_t put_blank(Draft draft, object names, bint keep, const Packet* packe
         put_addresses(names, keep, data + head.ip + 8, out + head.ip + 8, 16)
         put_extensions(data, out, data[head.ip + 6], head.ip + IPV6, head.tcp)
     memcpy(out + head.tcp, data + head.tcp, TCP_HEAD)
-    put_options(data + head.tcp + TCP_HEAD, out + head.tcp + TCP_HEAD, min(head.payload, head.captured) - head.tcp - TCP_HEAD)
+    put_options(
+        data + head.tcp + TCP_HEAD, out + head.tcp + TCP_HEAD, min(head.payload, head.captured) - head.tcp - TCP_HEAD
+    )
     if segment.captured:
         memset(out + (segment.data - data), FILLER, segment.captured)
     return place
@@ -112,7 +118,13 @@ cdef void put_options(const uint8_t* data, uint8_t* out, int size) noexcept:
     while at < size and data[at]:
         kind = data[at]
         long = data[at + 1] if kind != NOP and at + 1 < size else 1
-        if (kind == 2 and long == 4) or (kind == 3 and long == 3) or (kind == 4 and long == 2) or (kind == 8 and long == 10) or (kind == SACK and long % 8 == 2):
+        if (
+            (kind == 2 and long == 4)
+            or (kind == 3 and long == 3)
+            or (kind == 4 and long == 2)
+            or (kind == 8 and long == 10)
+            or (kind == SACK and long % 8 == 2)
+        ):
             memcpy(out + at, data + at, min(long, size - at))
         at += max(long, 1)
 

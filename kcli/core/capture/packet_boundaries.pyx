@@ -60,9 +60,17 @@ cdef class Boundaries:
         if n < self.reader.head:
             return 0
         captured, length, seconds = self.reader.u32(p + 8), self.reader.u32(p + 12), self.reader.u32(p)
-        if captured < 14 or captured > length or length > 1 << 20 or self.reader.u32(p + 4) >= self.reader.interfaces[0].divisor:
+        if (
+            captured < 14
+            or captured > length
+            or length > 1 << 20
+            or self.reader.u32(p + 4) >= self.reader.interfaces[0].divisor
+        ):
             return 0
-        if self.reader.last and not (seconds + DAYS > self.reader.last // NANO and seconds < self.reader.last // NANO + DAYS):
+        if (
+            self.reader.last
+            and not (seconds + DAYS > self.reader.last // NANO and seconds < self.reader.last // NANO + DAYS)
+        ):
             return 0
         return self.reader.head + captured
 

@@ -13,8 +13,8 @@ from libc.string cimport memcpy
 from kcli.core.codec.messages cimport Out, out_free, out_reserve
 from kcli.core.capture.fragments cimport Fragments
 from kcli.core.capture.packets cimport (
-    FOUND_DAMAGE, FOUND_END, FOUND_OTHER, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends, Packet, PacketReader,
-    Segment, dissect, hash_ends,
+    FOUND_DAMAGE, FOUND_END, FOUND_OTHER, FOUND_PACKET, KC_CUT, KC_FRAGMENT, KC_LINK_UNKNOWN, KC_NOT_TCP, KC_TCP, Ends,
+    Packet, PacketReader, Segment, dissect, hash_ends,
 )
 
 import struct
@@ -26,7 +26,9 @@ cdef extern from "packet_index.h" nogil:
     ctypedef struct Extent "kx_extent":
         uint64_t at, ts
         uint32_t captured, length
-    size_t write_extent "kx_write"(uint8_t* p, Extent* last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length)
+    size_t write_extent "kx_write"(
+        uint8_t* p, Extent* last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length
+    )
 
 cdef enum:
     LINKS = 32            # link layers in one file; `dissect` knows fewer
@@ -234,7 +236,8 @@ cdef class Scatter:
             entry[0] = 0
             entry, bucket.out.size = entry + 1, 1
         bucket.out.size += write_extent(
-            entry, &bucket.last, self.place + <uint64_t>(packet.data - self.data), packet.ts, packet.captured, packet.length
+            entry, &bucket.last, self.place + <uint64_t>(packet.data - self.data), packet.ts, packet.captured,
+            packet.length
         )
         return 0
 
@@ -261,7 +264,8 @@ cdef class Scatter:
     cdef int hand_on(self, int i) except -1:
         cdef Bucket* b = &self.buckets[i]
         self.emit(
-            i // LINKS, self.links[i % LINKS] & (COPIED - 1), not self.refer or self.links[i % LINKS] >= COPIED, b.first_ns, b.last_ns, b.packets, b.bytes, b.heavy, b.votes,
+            i // LINKS, self.links[i % LINKS] & (COPIED - 1), not self.refer or self.links[i % LINKS] >= COPIED,
+            b.first_ns, b.last_ns, b.packets, b.bytes, b.heavy, b.votes,
             PyBytes_FromStringAndSize(b.out.data, b.out.size),
         )
         b.out.size = 0

@@ -12,7 +12,8 @@ from kcli.legible import start_text
 cdef extern from *:
     """
     typedef __int128 kc_i128;
-    /* Times are kept to what fits int64, 1970 to 2262: a damaged one is wrong either way, and its packet may be whole. */
+    /* Times are kept to what fits int64, 1970 to 2262: a damaged one is wrong either way, and its packet may be
+       whole. */
     static inline uint64_t kc_scale(uint64_t value, uint64_t divisor, int64_t seconds) {
         kc_i128 ns;
         if (divisor == 1000000 && !seconds && value <= INT64_MAX / 1000) return value * 1000;

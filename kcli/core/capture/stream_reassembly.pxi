@@ -82,7 +82,13 @@ cdef class Reassembly:
     cdef bint hold(self, Side* side, Segment* s) except -1:
         """Hold a segment until all bytes before it have come; return False if its bytes are held already."""
         cdef Held* held = held_before(side, s.seq)
-        if held != NULL and held.seq == s.seq and held.length >= s.length and held.captured >= s.captured and not s.flags & KC_FIN:
+        if (
+            held != NULL
+            and held.seq == s.seq
+            and held.length >= s.length
+            and held.captured >= s.captured
+            and not s.flags & KC_FIN
+        ):
             self.duplicate += s.captured
             side.retransmitted += s.length != 0
             return False
@@ -115,7 +121,11 @@ cdef class Reassembly:
             again = False
             for d in range(2):
                 side = &flow.side[d]
-                while side.known and side.held != NULL and self.ready(flow, d, side.held.seq, side.held.ack, side.held.flags):
+                while (
+                    side.known
+                    and side.held != NULL
+                    and self.ready(flow, d, side.held.seq, side.held.ack, side.held.flags)
+                ):
                     held = take_held(side)
                     self.held -= sizeof(Held) + held.captured
                     s.ts, s.seq, s.ack, s.flags = held.ts, held.seq, held.ack, held.flags
@@ -145,7 +155,11 @@ cdef class Reassembly:
         """Skip bytes that were acknowledged but never captured; with `force`, skip all missing bytes."""
         if force:
             self.begin(flow)
-        while self.pass_hole(flow, 0, force, why) or self.pass_hole(flow, 1, force, why) or (force and pass_first(flow)):
+        while (
+            self.pass_hole(flow, 0, force, why)
+            or self.pass_hole(flow, 1, force, why)
+            or (force and pass_first(flow))
+        ):
             self.drain(flow)
         return 0
 
@@ -275,6 +289,12 @@ cdef void end_handshake(Flow* flow, Segment* s) noexcept:
     """Measure the handshake's round trip at the client's first ACK of the server's SYN, wherever it was captured."""
     cdef Side* client = &flow.side[s.sender]
     cdef Side* server = &flow.side[1 - s.sender]
-    if s.sender == flow.client and not s.flags & KC_SYN and server.syn and s.ack == server.first and s.seq == client.first:
+    if (
+        s.sender == flow.client
+        and not s.flags & KC_SYN
+        and server.syn
+        and s.ack == server.first
+        and s.seq == client.first
+    ):
         flow.round_trip = s.ts - flow.syn if s.ts > flow.syn else 0
         flow.syn = 0

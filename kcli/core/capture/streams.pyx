@@ -1,21 +1,21 @@
 """TCP streams from segments, without a Python object for a segment.
 
-- A direction starts at its SYN, at the byte that the other end acknowledges in its SYN or in its first packet after that,
-  or, in a connection that began before the capture, at the lowest byte in its first packets (START_PACKETS of them, or a
-  quarter of a second).
+- A direction starts at its SYN, at the byte that the other end acknowledges in its SYN or in its first packet after
+  that, or, in a connection that began before the capture, at the lowest byte in its first packets (START_PACKETS of
+  them, or a quarter of a second).
 - Connections of the same two ends are told apart by the path of their packets (VLANs, tunnels, interfaces), if sequence
   numbers differ: see `Flows.of_path`.
-- Bytes are passed on once and in order. A segment waits for the bytes before it, and for the bytes of the other direction
-  that it acknowledges, so a request is before its response, however the capture mixed them up.
-- Acknowledged bytes were received. If they are still missing LOSS_PACKETS packets of the connection or a second later, the
-  capture lacks them: a gap. Bytes that were not acknowledged will be retransmitted; they are awaited for half a minute, or
-  two seconds if only one direction was captured. No time is long enough before CALM_PACKETS more packets of the capture, as
-  packets out of order may have any distance in time.
-- A connection ends when both directions have ended, a second after a reset, or after a quarter of an hour of silence. It is
-  remembered for a while, to recognize late repetitions. Another SYN, bytes far from those before, or bytes beyond the end
-  that acknowledge others beyond it, begin a new connection.
-- Held data is counted in bytes of memory (`held`), and so is each connection; the layer above lets connections drop data
-  when it is too much.
+- Bytes are passed on once and in order. A segment waits for the bytes before it, and for the bytes of the other
+  direction that it acknowledges, so a request is before its response, however the capture mixed them up.
+- Acknowledged bytes were received. If they are still missing LOSS_PACKETS packets of the connection or a second later,
+  the capture lacks them: a gap. Bytes that were not acknowledged will be retransmitted; they are awaited for half a
+  minute, or two seconds if only one direction was captured. No time is long enough before CALM_PACKETS more packets of
+  the capture, as packets out of order may have any distance in time.
+- A connection ends when both directions have ended, a second after a reset, or after a quarter of an hour of silence.
+  It is remembered for a while, to recognize late repetitions. Another SYN, bytes far from those before, or bytes beyond
+  the end that acknowledge others beyond it, begin a new connection.
+- Held data is counted in bytes of memory (`held`), and so is each connection; the layer above lets connections drop
+  data when it is too much.
 - The clock is the capture's; a leap of more than an hour only counts when a second packet confirms it.
 """
 
@@ -98,7 +98,13 @@ cdef class Streams:
         side.seen = True
         if not side.known and side.syn and s.length:
             side.known, side.next = True, side.first
-        elif not other.syn and not other.known and side.syn and s.seq == side.first and s.flags & (KC_ACK | KC_RST) == KC_ACK:
+        elif (
+            not other.syn
+            and not other.known
+            and side.syn
+            and s.seq == side.first
+            and s.flags & (KC_ACK | KC_RST) == KC_ACK
+        ):
             self.infer_start(flow, other, s.ack)
         if self.reassembly.receive(flow, s):
             self.await_rest(flow, side)
@@ -261,7 +267,13 @@ cdef class Streams:
         if s.flags & KC_ACK and not other.known:
             other.known = other.syn = True
             other.first = other.next = s.ack
-        elif not other.known and not other.syn and side.held != NULL and side.held.seq == start and side.held.flags & KC_ACK:
+        elif (
+            not other.known
+            and not other.syn
+            and side.held != NULL
+            and side.held.seq == start
+            and side.held.flags & KC_ACK
+        ):
             self.infer_start(flow, other, side.held.ack)
         s.seq = start
         if flow.waiting:

@@ -40,7 +40,8 @@ cdef struct Sender:
     bint ids_vary              # there were two; a single one may be in all of its packets
     bint ids_repeat            # they do not identify packets, as new ones repeat old ones
     uint64_t last_ts, data_ts, window_ts, syn_ts, fin_ts, rst_ts
-    uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows, zero_ns
+    uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows
+    uint64_t zero_ns
     uint64_t resent_wait_ns    # the longest pause before a retransmission
     uint64_t unacked_ts        # when acknowledgements of its bytes ended
     uint64_t unacked_silence_ns, unacked_resent    # the connection's silence before that; retransmissions since

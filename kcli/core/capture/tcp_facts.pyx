@@ -11,7 +11,9 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
-from kcli.core.capture.packets cimport KC_ACK, KC_END_ROOM, KC_DSACK, KC_FIN, KC_RST, KC_SACK, KC_SYN, Ends, Segment, hash_ends, put_end
+from kcli.core.capture.packets cimport (
+    KC_ACK, KC_END_ROOM, KC_DSACK, KC_FIN, KC_RST, KC_SACK, KC_SYN, Ends, Segment, hash_ends, put_end,
+)
 from kcli.core.codec.interner cimport Texts, text_number, texts_free
 from kcli.core.codec.messages cimport Out, out_free, out_put, put_uint
 from kcli.core.columns.json_columns cimport Column, end, ends, text
@@ -39,9 +41,10 @@ cdef enum:
 # order.
 TALK = ("first_ns", "last_ns", "client", "syns", "answered", "established_ns")
 SENDER = (
-    "segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows", "zero_window_ns",
-    "syn_ns", "fin_ns", "rst_ns", "resent_wait_ns", "unacked_ns", "unacked_silence_ns", "unacked_resent", "alert", "alert_ns",
-    "first_bytes", "first_size", "first_ns", "last_ns", "rtt_samples", "rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns", "sacks", "repeats",
+    "segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows",
+    "zero_window_ns", "syn_ns", "fin_ns", "rst_ns", "resent_wait_ns", "unacked_ns", "unacked_silence_ns",
+    "unacked_resent", "alert", "alert_ns", "first_bytes", "first_size", "first_ns", "last_ns", "rtt_samples",
+    "rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns", "sacks", "repeats",
 )
 
 
@@ -90,7 +93,12 @@ cdef class TcpFacts:
         cdef Talk* talk = self.find(s, twin)
         cdef Sender* own
         cdef Sender* other
-        if s.flags & KC_SYN and not s.flags & KC_ACK and talk.by[s.sender].segments and (talk.client != s.sender or talk.syn_seq != s.seq):
+        if (
+            s.flags & KC_SYN
+            and not s.flags & KC_ACK
+            and talk.by[s.sender].segments
+            and (talk.client != s.sender or talk.syn_seq != s.seq)
+        ):
             self.drop(talk)        # another connection of the same two ends
             talk = self.find(s, twin)
         own, other = &talk.by[s.sender], &talk.by[1 - s.sender]
@@ -104,7 +112,9 @@ cdef class TcpFacts:
         note_flags(talk, own, other, s)
         if s.length or s.flags & (KC_SYN | KC_FIN):
             note_bytes(talk, own, s)
-        own.last_seq, own.last_ack, own.last_length, own.last_window, own.last_ts = s.seq, s.ack, s.length, s.window, s.ts
+        own.last_seq, own.last_ack, own.last_length, own.last_window, own.last_ts = (
+            s.seq, s.ack, s.length, s.window, s.ts
+        )
         talk.last_ts = s.ts
         return 0
 
@@ -115,7 +125,10 @@ cdef class TcpFacts:
             return talk
         hash = hash_ends(&s.ends)
         talk = self.slots[hash & (self.slot_count - 1)]
-        while talk != NULL and (talk.hash != hash or talk.twin != twin or memcmp(&talk.ends, &s.ends, sizeof(Ends)) != 0):
+        while (
+            talk != NULL
+            and (talk.hash != hash or talk.twin != twin or memcmp(&talk.ends, &s.ends, sizeof(Ends)) != 0)
+        ):
             talk = talk.chain
         if talk == NULL:
             talk = self.add(s, hash, twin)
@@ -206,11 +219,17 @@ cdef int put_sender(Out* numbers, Sender* by) except -1:
     cdef int64_t[SENDER_WIDTH] row
     if by.closed_window:
         by.zero_ns += by.last_ts - by.window_ts
-    row[0], row[1], row[2], row[3], row[4], row[5] = by.segments, by.bytes, by.data_segments, by.resent, by.holes, by.out_of_order
-    row[6], row[7], row[8], row[9], row[10], row[11] = by.duplicate_acks, by.zero_windows, by.zero_ns, by.syn_ts, by.fin_ts, by.rst_ts
+    row[0], row[1], row[2], row[3], row[4], row[5] = (
+        by.segments, by.bytes, by.data_segments, by.resent, by.holes, by.out_of_order
+    )
+    row[6], row[7], row[8], row[9], row[10], row[11] = (
+        by.duplicate_acks, by.zero_windows, by.zero_ns, by.syn_ts, by.fin_ts, by.rst_ts
+    )
     row[12], row[13], row[14], row[15] = by.resent_wait_ns, by.unacked_ts, by.unacked_silence_ns, by.unacked_resent
     row[16], row[17], row[18], row[19], row[20] = by.alert, by.alert_ts, by.first_bytes, by.first_size, by.first_ts
-    row[21], row[22], row[23], row[24], row[25] = by.last_ts, by.sampled, by.least_ns, quantile(by, 50), quantile(by, 99)
+    row[21], row[22], row[23], row[24], row[25] = (
+        by.last_ts, by.sampled, by.least_ns, quantile(by, 50), quantile(by, 99)
+    )
     row[26], row[27] = by.sacks, by.repeats
     if out_put(numbers, row, sizeof(row)):
         raise MemoryError
@@ -231,7 +250,8 @@ cdef bint is_known(Sender* own, const Sender* other, const Segment* s) noexcept:
     if own.ids_repeat or not came:
         return False
     own.ids_repeat = (
-        s.length and ahead(s.seq + s.length, own.next) > 0 or s.flags & KC_ACK and other.heard and ahead(s.ack, other.acked) > 0
+        s.length and ahead(s.seq + s.length, own.next) > 0
+        or s.flags & KC_ACK and other.heard and ahead(s.ack, other.acked) > 0
     )
     return not own.ids_repeat
 
@@ -259,7 +279,10 @@ cdef bint is_twice(const Sender* own, const Segment* s) noexcept:
     acknowledgement and a reset directly after it differ only in their flags.
     """
     cdef bint again = (
-        s.length or s.flags & KC_SYN and own.syn_ts or s.flags & KC_FIN and own.fin_ts or s.flags & KC_RST and own.rst_ts
+        s.length
+        or s.flags & KC_SYN and own.syn_ts
+        or s.flags & KC_FIN and own.fin_ts
+        or s.flags & KC_RST and own.rst_ts
     )
     return (
         again and own.segments and own.last_seq == s.seq and own.last_ack == s.ack and own.last_length == s.length
@@ -277,7 +300,13 @@ cdef void note_flags(Talk* talk, Sender* own, Sender* other, const Segment* s) n
             talk.client, talk.answered = 1 - s.sender, True
         if not own.syn_ts:
             own.syn_ts, own.known, own.next = s.ts, True, s.seq
-    elif s.flags & KC_ACK and talk.answered and not talk.established_ts and s.sender == talk.client and not s.flags & KC_RST:
+    elif (
+        s.flags & KC_ACK
+        and talk.answered
+        and not talk.established_ts
+        and s.sender == talk.client
+        and not s.flags & KC_RST
+    ):
         talk.established_ts = s.ts
     if s.flags & KC_RST:
         talk.over = True
@@ -385,7 +414,12 @@ cdef void note_alert(Sender* own, Sender* other, const Segment* s) noexcept:
         if p[0] == SEALED:
             if other.sealed and not own.replied:
                 own.replied = True
-                if (size == SEALED_ALERT or size == PADDED_ALERT) and shakes_hands(own) and shakes_hands(other) and not other.fin_ts:
+                if (
+                    (size == SEALED_ALERT or size == PADDED_ALERT)
+                    and shakes_hands(own)
+                    and shakes_hands(other)
+                    and not other.fin_ts
+                ):
                     own.alert, own.alert_ts = FATAL << 8 | UNREADABLE, s.ts
                     return
             own.sealed = True
@@ -407,7 +441,14 @@ cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
     cdef int32_t distance = ahead(s.ack, other.acked) if other.heard else 1
     own.sacks += s.sack == KC_SACK
     own.repeats += s.sack == KC_DSACK
-    if other.heard and distance == 0 and not s.length and not s.flags & KC_FIN and s.window == own.last_window and other.unacked_ts:
+    if (
+        other.heard
+        and distance == 0
+        and not s.length
+        and not s.flags & KC_FIN
+        and s.window == own.last_window
+        and other.unacked_ts
+    ):
         own.duplicate_acks += own.last_ack == s.ack
     if distance <= 0 and other.heard:
         return
@@ -421,25 +462,6 @@ cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
         other.unacked_ts, other.unacked_silence_ns, other.unacked_resent = s.ts, 0, 0
 
 
-cdef void sample(Sender* by, const Segment* s) noexcept:
-    """Measure the round trip of the last segment that an ACK covers."""
-    cdef int i, done = 0
-    cdef uint64_t took = 0
-    for i in range(by.waiting):
-        if ahead(by.awaited[i].end, s.ack) > 0:
-            break
-        took, done = s.ts - by.awaited[i].ts if s.ts > by.awaited[i].ts else 0, i + 1
-    if not done:
-        return
-    for i in range(done, by.waiting):
-        by.awaited[i - done] = by.awaited[i]
-    by.waiting -= done
-    by.sampled += 1
-    by.samples[step_of(took)] += 1
-    if by.least_ns < 0 or <int64_t>took < by.least_ns:
-        by.least_ns = took
-
-
 cdef void note_window(Sender* own, const Segment* s) noexcept:
     """Note when the receive window closes and opens again."""
     if s.window and own.closed_window:
@@ -450,29 +472,4 @@ cdef void note_window(Sender* own, const Segment* s) noexcept:
         own.zero_windows += 1
 
 
-# Round trips by their logarithm: up to 4 us one by one, then four steps per octave
-
-cdef inline int step_of(uint64_t ns) noexcept:
-    cdef uint64_t us = ns // 1000
-    cdef int octave = 2
-    if us < STEPS:
-        return <int>us
-    while us >= 2 * STEPS:
-        us >>= 1
-        octave += 1
-    return min(octave * STEPS + <int>us - 2 * STEPS, SAMPLES - 1)
-
-
-cdef int64_t quantile(const Sender* by, int percent) noexcept:
-    """Return the round trip (ns) that `percent` of the samples do not exceed, to a quarter of an octave; -1 without
-    samples.
-    """
-    cdef uint64_t rank = (by.sampled * percent + 99) // 100, seen = 0
-    cdef int64_t last
-    cdef int i
-    for i in range(SAMPLES):
-        seen += by.samples[i]
-        if seen >= rank and seen:
-            last = i if i < STEPS else (<int64_t>((i % STEPS) + STEPS + 1) << (i // STEPS - 1)) - 1
-            return last * 1000
-    return -1
+include "round_trips.pxi"

@@ -6,7 +6,9 @@ cdef enum:
     MAX_RECORD = 16384 + 2048     # bytes of a record's payload (RFC 5246, 6.2.3)
 
 
-cdef int read_records(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n) except -1:
+cdef int read_records(
+    Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t n
+) except -1:
     """Decrypt the records that these bytes complete; the rest waits. Odd records go the slower way."""
     cdef PartialFrame* part = &state.record[d]
     cdef size_t whole, take, size
@@ -44,7 +46,10 @@ cdef int read_records(Correlator correlator, Flow* flow, ConnectionState* state,
     return 0
 
 
-cdef int open_records(Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t size, PartialFrame* owner) except -1:
+cdef int open_records(
+    Correlator correlator, Flow* flow, ConnectionState* state, int d, uint64_t ts, const uint8_t* data, size_t size,
+    PartialFrame* owner
+) except -1:
     """Read the contents of whole records. The connection may be handed over meanwhile, and is if a record does not
     decrypt.
 

@@ -6,7 +6,9 @@ from kcli.core.codec.layouts cimport (
 
 
 cdef extern from "records.h" nogil:
-    const uint8_t* read_zigzag "kb_varlong"(const uint8_t* p, const uint8_t* end, int most, int64_t* value, int* odd, int* code)
+    const uint8_t* read_zigzag "kb_varlong"(
+        const uint8_t* p, const uint8_t* end, int most, int64_t* value, int* odd, int* code
+    )
 
 
 cdef enum:
@@ -186,7 +188,11 @@ cdef int diff_bytes(Pair* pair, int sides, str name, bint nullable) except -2:
         return 0
     pair.trail.name[pair.trail.depth] = <PyObject*>name
     value = None if size < 0 else PyBytes_FromStringAndSize(<const char*>pair.one.at - size, size)
-    other_value = None if other_size < 0 else PyBytes_FromStringAndSize(<const char*>pair.other.at - other_size, other_size)
+    other_value = (
+        None
+        if other_size < 0
+        else PyBytes_FromStringAndSize(<const char*>pair.other.at - other_size, other_size)
+    )
     return note(pair, sides, one, other, "bytes", value, other_value)
 
 

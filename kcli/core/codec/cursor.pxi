@@ -159,7 +159,8 @@ cdef object reason_text(Cursor* cursor, Py_ssize_t offset):
     if cursor.code == SHORT:
         text = f"needs {cursor.need} byte{'' if cursor.need == 1 else 's'} at {where:#x}, {cursor.left} left"
         if cursor.says >= 0:
-            text += f" (the array says {entries_text(cursor.says)}, {cursor.here} {'is' if cursor.here == 1 else 'are'} here)"
+            verb = "is" if cursor.here == 1 else "are"
+            text += f" (the array says {entries_text(cursor.says)}, {cursor.here} {verb} here)"
         return text
     if cursor.code == LONG_VARINT:
         return f"a varint at {where:#x} goes on after 32 bits"

@@ -78,7 +78,11 @@ cdef class Envelope(Secret):
             return SHORT
         if inner.redactions:
             return RAISED if out_put(out, b',"redacted":', 12) or out_count(out, length) else FINE
-        return RAISED if out_put(out, b',"base64":', 10) or out_base64(out, at, length) or out_put(out, b"}", 1) else FINE
+        return (
+            RAISED
+            if out_put(out, b',"base64":', 10) or out_base64(out, at, length) or out_put(out, b"}", 1)
+            else FINE
+        )
 
     cdef PyObject* find(self, int key, int version) noexcept:
         """Return the result of `inside`, which is called once per version, as a borrowed reference; NULL with an

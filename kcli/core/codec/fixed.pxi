@@ -90,7 +90,11 @@ cdef int json_double(Cursor* cursor, Out* out) noexcept:
     if value != value:
         return no_memory(cursor) if out_put(out, b'"NaN"', 5) else 0
     if value - value != 0:
-        return no_memory(cursor) if out_put(out, b'"Infinity"' if value > 0 else b'"-Infinity"', 10 + (value < 0)) else 0
+        return (
+            no_memory(cursor)
+            if out_put(out, b'"Infinity"' if value > 0 else b'"-Infinity"', 10 + (value < 0))
+            else 0
+        )
     text = double_text(value, b"r", 0, 2, NULL)      # 2: Py_DTSF_ADD_DOT_0
     if text == NULL:
         return raised(cursor)

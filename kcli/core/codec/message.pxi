@@ -87,7 +87,11 @@ cdef class Message(Node):
             step.run_fields = 1 + (self.steps[i + 1].run_fields if step.width and self.steps[i + 1].width else 0)
             step.direct = step.width and step.op != FLOAT64 and step.role == PLAIN
             step.told = step.is_error or step.role == TOPIC_ID or step.op == BOOL or step.op == FLOAT64
-        self.fixed = self.least - self.flexible if self.count and all([self.steps[i].width for i in range(self.count)]) else 0
+        self.fixed = (
+            self.least - self.flexible
+            if self.count and all([self.steps[i].width for i in range(self.count)])
+            else 0
+        )
         for i in range(self.count - 1, 0, -1):
             if self.steps[i - 1].run:
                 self.steps[i].run = 0

@@ -134,13 +134,21 @@ cdef int json_tags(Message message, Cursor* cursor, Out* out) noexcept:
         if failed:
             break
         step = message.tag_step(tag)
-        failed = json_unknown(tag, size, cursor, &unknown, message.guarded) if step == NULL else json_tag(message, step, size, cursor, out)
+        failed = (
+            json_unknown(tag, size, cursor, &unknown, message.guarded)
+            if step == NULL
+            else json_tag(message, step, size, cursor, out)
+        )
         if failed:
             break
     if not failed and unknown.size:
         if out.data[out.size - 1] != b"{" and out_put(out, b",", 1):
             failed = no_memory(cursor)
-        elif out_put(out, b'"_unknownTaggedFields":', 23) or out_put(out, unknown.data, unknown.size) or out_put(out, b"]", 1):
+        elif (
+            out_put(out, b'"_unknownTaggedFields":', 23)
+            or out_put(out, unknown.data, unknown.size)
+            or out_put(out, b"]", 1)
+        ):
             failed = no_memory(cursor)
     if unknown.data != NULL:
         out_free(&unknown)

@@ -28,7 +28,9 @@ cdef int scan_message(Message message, Cursor* cursor, Out* out) noexcept:
         if step.role == TOPIC_NAME:
             if scan_name(step, &topic, cursor):
                 return -1
-        elif (<Node>step.node).scan_c(cursor, out) if step.op == CHILD else scan_sized(step.op, step.flags, cursor, out):
+        elif (<Node>step.node).scan_c(cursor, out) if step.op == CHILD else scan_sized(
+            step.op, step.flags, cursor, out
+        ):
             return -1
         step += 1
     if topic.id != NULL and meet_topic(&topic, cursor, out):
@@ -134,7 +136,10 @@ cdef int meet_topic(TopicSeen* topic, Cursor* cursor, Out* out) noexcept:
     cdef size_t before = out.size
     cdef int failed
     if topic.size > 0:
-        failed = out_string(out, topic.name, topic.size) or name_learn(names, topic.id, out.data + before, out.size - before)
+        failed = (
+            out_string(out, topic.name, topic.size)
+            or name_learn(names, topic.id, out.data + before, out.size - before)
+        )
         out.size = before
     else:
         failed = name_find(names, topic.id) == NULL and name_miss(names, topic.id)

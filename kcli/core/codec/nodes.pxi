@@ -142,7 +142,9 @@ cdef class Node:
         finally:
             return_buffer(&out)
 
-    cdef Py_ssize_t json_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole) except -2:
+    cdef Py_ssize_t json_at(
+        self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole
+    ) except -2:
         cdef Cursor cursor
         cdef size_t before = out.size
         cdef int bare

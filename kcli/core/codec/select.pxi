@@ -40,9 +40,14 @@ cdef class Selection:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
             check_offset(&view, offset)
-            took = self.select_at(<const uint8_t*>view.buf, <const uint8_t*>view.buf + offset, <const uint8_t*>view.buf + view.len)
+            took = self.select_at(
+                <const uint8_t*>view.buf, <const uint8_t*>view.buf + offset, <const uint8_t*>view.buf + view.len
+            )
             if took >= 0:
-                rows = [PyBytes_FromStringAndSize(self.levels[i].rows.data, self.levels[i].rows.size) for i in range(self.depth)]
+                rows = [
+                    PyBytes_FromStringAndSize(self.levels[i].rows.data, self.levels[i].rows.size)
+                    for i in range(self.depth)
+                ]
                 for i in range(self.depth):
                     if self.levels[i].rows.capacity > SPARE_MOST:
                         out_free(&self.levels[i].rows)

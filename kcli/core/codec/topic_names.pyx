@@ -29,11 +29,15 @@ cdef class NameInserter:
         names_free(&self.table)
 
     cdef int learn(self, bytes topic_id, bytes text) except -1:
-        if name_learn(&self.table, <const uint8_t*>PyBytes_AS_STRING(topic_id), PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)):
+        if name_learn(
+            &self.table, <const uint8_t*>PyBytes_AS_STRING(topic_id), PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)
+        ):
             raise MemoryError
         return 0
 
-    def insert(self, const uint8_t[::1] data not None, const int32_t[::1] offsets not None, const int64_t[::1] moments not None):
+    def insert(
+        self, const uint8_t[::1] data not None, const int32_t[::1] offsets not None, const int64_t[::1] moments not None
+    ):
         """Insert the names that a column's objects lack, each if it was known before its row's moment; return (texts,
         int32 offsets), or None if there are none to insert.
 

@@ -3,7 +3,8 @@
 # client: of the first exchange with one, by number from 0 on; -1: none. completed: when that exchange was complete.
 # first, last: times of requests (ns); round_trip: ns, retransmissions: -1: unknown.
 cdef struct Sums:
-    int64_t client, completed, first, last, requests, unanswered, failed, request_bytes, response_bytes, round_trip, retransmissions
+    int64_t client, completed, first, last, requests, unanswered, failed, request_bytes, response_bytes, round_trip
+    int64_t retransmissions
 
 
 cdef inline void sums_begin(Sums* sums) noexcept:

@@ -33,7 +33,11 @@ cdef class Connections:
         cdef size_t before = self.links.count
         cdef uint32_t number = self.last
         fresh[0] = False
-        if number and self.links.texts[number - 1].size == size and memcmp(self.links.texts[number - 1].data, text, size) == 0:
+        if (
+            number
+            and self.links.texts[number - 1].size == size
+            and memcmp(self.links.texts[number - 1].data, text, size) == 0
+        ):
             return number
         self.last = number = text_number(&self.links, <const uint8_t*>text, size, 0)
         if number == 0:
@@ -74,7 +78,9 @@ cdef class Connections:
         server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
         for i in range(count):
             (<int32_t*>PyBytes_AS_STRING(server_of))[i] = place_of(&self.used_servers, self.known[used[i] - 1].server)
-            (<int32_t*>PyBytes_AS_STRING(address_of))[i] = place_of(&self.used_addresses, self.known[used[i] - 1].address)
+            (<int32_t*>PyBytes_AS_STRING(address_of))[i] = place_of(
+                &self.used_addresses, self.known[used[i] - 1].address
+            )
         made = {
             "links": strings(&self.links, &self.used, False), "ends": strings(&self.links, &self.used, True),
             "servers": strings(&self.servers, &self.used_servers, False), "server_of": server_of,
@@ -97,7 +103,8 @@ cdef class Connections:
             (<int32_t*>PyBytes_AS_STRING(server_of))[i] = <int32_t>self.known[i].server - 1
             (<int32_t*>PyBytes_AS_STRING(address_of))[i] = <int32_t>self.known[i].address - 1
             if self.known[i].voice:
-                voices[(<const char*>self.links.texts[i].data)[: self.links.texts[i].size].decode()] = self.known[i].voice
+                link = (<const char*>self.links.texts[i].data)[: self.links.texts[i].size].decode()
+                voices[link] = self.known[i].voice
         made = {
             "links": strings(&self.links, NULL, False), "servers": strings(&self.servers, NULL, False),
             "addresses": strings(&self.addresses, NULL, False), "server_of": server_of, "address_of": address_of,

@@ -11,7 +11,9 @@ from kcli.core.capture.exchange_json cimport API_VERSIONS, ApiCodecs, ExchangeWr
 from kcli.core.capture.streams cimport Streams
 from kcli.core.codec.interner cimport *
 from kcli.core.codec.request_header cimport correlation_id
-from kcli.core.codec.messages cimport Level, Name, NameTable, Node, Out, Selection, name_find, name_miss, out_free, out_put
+from kcli.core.codec.messages cimport (
+    Level, Name, NameTable, Node, Out, Selection, name_find, name_miss, out_free, out_put,
+)
 from kcli.core.codec.sink cimport KEYS, Exchange, Layouts, Sink, link_of, values_of
 from kcli.core.columns.json_columns cimport *
 from kcli.core.records.batches cimport KB_OK, Batch, batch_checksum, crc_setup, read_batch
@@ -61,8 +63,9 @@ cdef dict row_columns():
     memset(&sums, 0, sizeof(sums))
     part_names = tuple(<object>part)
     return {
-        "numbers": tuple(<object>exchange), "fetched": part_names, "produced": part_names, "batches": tuple(<object>batch),
-        "uses": tuple(<object>use), "runs": tuple(<object>run), "sums": tuple(<object>sums),
+        "numbers": tuple(<object>exchange), "fetched": part_names, "produced": part_names,
+        "batches": tuple(<object>batch), "uses": tuple(<object>use), "runs": tuple(<object>run),
+        "sums": tuple(<object>sums),
     }
 
 
@@ -100,25 +103,24 @@ cdef class ExchangeRows(Sink):
 
     - `bodies`;
     - `layout(key, version)`, a Layout or None;
-    - `partitions(link, *exchange)`: those of a Fetch, Produce or ShareFetch that the core does not read, as `Partitions.load` takes
-      them, or None;
-    - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice, *exchange)`,
-      that number after an ApiVersions;
-    - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in `forwarded`, or with
-      an error of `failing`;
+    - `partitions(link, *exchange)`: those of a Fetch, Produce or ShareFetch that the core does not read, as
+      `Partitions.load` takes them, or None;
+    - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice,
+      *exchange)`, that number after an ApiVersions;
+    - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in
+      `forwarded`, or with an error of `failing`;
     - `flush()`, which calls `take_columns`: called when there is enough to write.
-    forwarded: API keys. failing: error codes by API key. parted: whether rows of partitions and batches are made, too. counted: whether it also counts, for
-    `end`, who asks for what and what comes of it. framed: API keys whose frames are kept, a Fetch's whole unless parted.
-    headed: whether headers are wanted as text. texts: API keys whose bodies are kept as text; None: all. bodies: whether
-    they are read at all: else neither texts nor errors nor names come of them, and nobody looks whether they can be read.
-    fields: how many columns of messages' fields there are; the owner's `fields(key, version)` says which a version has, see
-    Fields.
-    talks: of connections ("server-client"); of others the owner knows no voice. None: it is asked for each.
-    sayings: numbers what exchanges say, of which `more` gets what is new; None: it gets all.
-    positions: whether rows of partitions also have where a connection's fetches stand. checksums: whether checksums of
-    batches are computed, else all are taken for right.
-    since, until: ns; requests before and after them have no rows, but their names and voices count.
-    An exchange: (key, version, ts, request, answered, response).
+    forwarded: API keys. failing: error codes by API key. parted: whether rows of partitions and batches are made, too.
+    counted: whether it also counts, for `end`, who asks for what and what comes of it. framed: API keys whose frames
+    are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose bodies
+    are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
+    them, and nobody looks whether they can be read. fields: how many columns of messages' fields there are; the owner's
+    `fields(key, version)` says which a version has, see Fields. talks: of connections ("server-client"); of others the
+    owner knows no voice. None: it is asked for each. sayings: numbers what exchanges say, of which `more` gets what is
+    new; None: it gets all. positions: whether rows of partitions also have where a connection's fetches stand.
+    checksums: whether checksums of batches are computed, else all are taken for right. since, until: ns; requests
+    before and after them have no rows, but their names and voices count. An exchange: (key, version, ts, request,
+    answered, response).
     """
 
     cdef ExchangeWriter lines
@@ -146,9 +148,11 @@ cdef class ExchangeRows(Sink):
     cdef int64_t since, until
     cdef uint64_t came                     # when the current exchange was complete, if it is a value
 
-    def __init__(self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(), bint headed=True,
-                 texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None, until=None,
-                 bint counted=True, bint positions=True, bint checksums=True, dict talks=None, dict failing=None):
+    def __init__(
+        self, owner, forwarded=(), Py_ssize_t rows=20000, Py_ssize_t size=1 << 25, bint parted=True, framed=(),
+        bint headed=True, texts=None, int fields=0, bint bodies=True, SayingNumbers sayings=None, since=None,
+        until=None, bint counted=True, bint positions=True, bint checksums=True, dict talks=None, dict failing=None,
+    ):
         self.failing = failing or {}
         self.owner, self.talks, self.parted, self.layouts = owner, talks, parted, Layouts(owner.layout)
         self.counted = parted and counted
@@ -206,7 +210,9 @@ cdef class ExchangeRows(Sink):
         cdef uint32_t who = 0
         if item.client_id is not None:
             client_id = item.client_id.encode("utf-8", "replace")
-            who = text_number(&self.clients, <const uint8_t*>PyBytes_AS_STRING(client_id), PyBytes_GET_SIZE(client_id), 0)
+            who = text_number(
+                &self.clients, <const uint8_t*>PyBytes_AS_STRING(client_id), PyBytes_GET_SIZE(client_id), 0
+            )
             if who == 0:
                 raise MemoryError
         self.messages.put_texts(header, request, response)
@@ -246,7 +252,11 @@ cdef class ExchangeRows(Sink):
         if not self.since <= <int64_t>e.ts <= self.until:
             return self.overlook(e, self.lines.names.table.used != names)
         parted = self.parted and (self.read_partitions(e) or self.load_partitions(e))
-        if e.response != NULL and self.messages.bodies and not (parted and e.key == FETCH and self.partitions.is_fine()):
+        if (
+            e.response != NULL
+            and self.messages.bodies
+            and not (parted and e.key == FETCH and self.partitions.is_fine())
+        ):
             self.messages.note_errors()
         if self.fields is not None:
             self.put_fields(<ApiCodecs>codecs, e)
@@ -255,7 +265,10 @@ cdef class ExchangeRows(Sink):
         forwards = self.forwards(e)
         self.add(e, self.client(e.request, client), parted)
         if self.framed[e.key]:
-            self.frames.put(self.count - 1, e, self.partitions if parted and e.key == FETCH and self.partitions.given is None else None)
+            self.frames.put(
+                self.count - 1, e,
+                self.partitions if parted and e.key == FETCH and self.partitions.given is None else None
+            )
         if self.lines.names.table.missed != missed:
             self.note_nameless()
         if forwards:
@@ -309,7 +322,11 @@ cdef class ExchangeRows(Sink):
         row.request_transfer = e.ts - e.began if 0 < e.began <= e.ts else -1
         row.response_transfer = e.answered - e.answering if e.response != NULL and 0 < e.answering <= e.answered else -1
         row.pause, row.in_flight = e.pause, e.in_flight
-        row.link, row.client = place_of(&self.connections.used, link), place_of(&self.used_clients, client) if client else -1
+        row.link, row.client = (
+            place_of(&self.connections.used, link), place_of(&self.used_clients, client)
+            if client
+            else -1
+        )
         if self.parted and e.key == API_VERSIONS:
             self.hear_client(link, e)
         if self.counted:
@@ -441,8 +458,8 @@ cdef class ExchangeRows(Sink):
         )
         topics = parts.topic_texts(self.topic_texts)
         made = {
-            "numbers": text(&self.numbers), "clients": strings(&self.clients, &self.used_clients, False), "nameless": text(&self.nameless),
-            "topics": topics,
+            "numbers": text(&self.numbers), "clients": strings(&self.clients, &self.used_clients, False),
+            "nameless": text(&self.nameless), "topics": topics,
         }
         made |= parts.take()
         made["frames"] = self.frames.take()

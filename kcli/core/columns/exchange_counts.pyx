@@ -94,7 +94,10 @@ cdef class ExchangeCounts(Sink):
             return False
         if not self.read_response(codecs, e.response, e.response_size, <tuple>scans):
             return False
-        if <tuple>scans and (self.refuses((<tuple>scans)[0], &self.request) or self.refuses((<tuple>scans)[1], &self.response)):
+        if (
+            <tuple>scans
+            and (self.refuses((<tuple>scans)[0], &self.request) or self.refuses((<tuple>scans)[1], &self.response))
+        ):
             return False
         if self.passes(e, client):
             self.note(e, client, <tuple>scans)
@@ -146,7 +149,10 @@ cdef class ExchangeCounts(Sink):
             return False
         if self.client is None:
             return True
-        return client == PyBytes_GET_SIZE(self.client) and memcmp(e.request + 10, PyBytes_AS_STRING(self.client), client) == 0
+        return (
+            client == PyBytes_GET_SIZE(self.client)
+            and memcmp(e.request + 10, PyBytes_AS_STRING(self.client), client) == 0
+        )
 
     cdef int note(self, Exchange* e, int client, tuple scans) except -1:
         """Count the exchange in each of its groups."""
@@ -159,7 +165,11 @@ cdef class ExchangeCounts(Sink):
         counted.asked, counted.answered = e.request_size + 4, e.response_size + 4 if e.response != NULL else 0
         counted.latency = (e.answered - e.ts) // 1000 if e.response != NULL else -1
         counted.produced = self.lines.context.records_seen if e.key == PRODUCE else -1
-        counted.fetched = self.lines.context.records_seen if e.response != NULL and e.key in (FETCH, SHARE_FETCH) else -1
+        counted.fetched = (
+            self.lines.context.records_seen
+            if e.response != NULL and e.key in (FETCH, SHARE_FETCH)
+            else -1
+        )
         counted.empty = not counted.failed and self.lines.context.records_size == 0
         if self.linked:
             self.groups.link, self.groups.link_size = e.link, e.link_size

@@ -76,8 +76,9 @@ cdef class ExchangeSummaries(Sink):
             if words is None:
                 return False
         self.owner.row(
-            link_of(e), e.ts, e.key, e.version, None if client < 0 else (<const char*>e.request)[10 : 10 + client], words,
-            None if e.response == NULL else e.answered, e.request_size + 4, None if e.response == NULL else e.response_size + 4,
+            link_of(e), e.ts, e.key, e.version, None if client < 0 else (<const char*>e.request)[10 : 10 + client],
+            words, None if e.response == NULL else e.answered, e.request_size + 4,
+            None if e.response == NULL else e.response_size + 4,
         )
         return True
 
@@ -125,7 +126,8 @@ cdef class ExchangeSummaries(Sink):
 
 
 cdef bytes key_of(Exchange* e, size_t request_body, size_t response_body):
-    """Return the bytes that identify an exchange's bodies: API key, version, both bodies and whether it was answered."""
+    """Return the bytes that identify an exchange's bodies: API key, version, both bodies and whether it was answered.
+    """
     cdef uint32_t n = <uint32_t>(e.request_size - request_body)
     cdef size_t m = e.response_size - response_body
     cdef bytes made = PyBytes_FromStringAndSize(NULL, n + m + 7)

@@ -46,7 +46,9 @@ cdef class FieldColumns:
         texts_free(&self.texts)
         places_free(&self.used)
 
-    cdef int put(self, int key, int version, const uint8_t* request, size_t n, const uint8_t* response, size_t m) except -1:
+    cdef int put(
+        self, int key, int version, const uint8_t* request, size_t n, const uint8_t* response, size_t m
+    ) except -1:
         """Add an exchange's row. request, response: bodies; response NULL: there is none."""
         cdef int64_t row[FIELDS]
         cdef int i
@@ -75,7 +77,9 @@ cdef class FieldColumns:
                 raise MemoryError
         return 0
 
-    cdef int fill(self, int64_t* row, Fields layout, Selection side, int number, const uint8_t* body, size_t n) except -1:
+    cdef int fill(
+        self, int64_t* row, Fields layout, Selection side, int number, const uint8_t* body, size_t n
+    ) except -1:
         """Fill a row with the fields of one side; with nothing if the body can't be read."""
         cdef int i
         cdef int64_t* found

@@ -36,7 +36,9 @@ cdef class FrameColumns:
         if out_put(&self.rows, &made, sizeof(made)) or out_put(&self.request.text, e.request, e.request_size):
             raise MemoryError
         if e.response != NULL:
-            self.put_response(e.response, e.response_size, 0 if partitions is None else self.find_records(e.response, partitions))
+            self.put_response(
+                e.response, e.response_size, 0 if partitions is None else self.find_records(e.response, partitions)
+            )
         end(&self.request.ends, self.request.text.size)
         end(&self.response.ends, self.response.text.size)
         end(&self.cuts.ends, self.cuts.text.size)
@@ -50,7 +52,10 @@ cdef class FrameColumns:
         for i in range(count):
             place += self.found[i].place - at
             cut.place, cut.size = place, self.found[i].size
-            if out_put(&self.response.text, response + at, self.found[i].place - at) or out_put(&self.cuts.text, &cut, sizeof(cut)):
+            if (
+                out_put(&self.response.text, response + at, self.found[i].place - at)
+                or out_put(&self.cuts.text, &cut, sizeof(cut))
+            ):
                 raise MemoryError
             at = self.found[i].place + cut.size
         if out_put(&self.response.text, response + at, m - at):

@@ -35,9 +35,9 @@ cdef enum:
     FEW_SEEN = 1 << 12
 
 COLUMNS = {
-    "api": BY_API, "version": BY_VERSION, "client": BY_CLIENT, "broker": BY_BROKER, "connection": BY_CONNECTION, "error": BY_ERROR,
-    "minute": BY_TIME, "second": BY_TIME, "interval": BY_TIME, "file": BY_FILE,
-    "topic": BY_TOPIC, "partition": BY_PARTITION, "group": BY_GROUP,
+    "api": BY_API, "version": BY_VERSION, "client": BY_CLIENT, "broker": BY_BROKER, "connection": BY_CONNECTION,
+    "error": BY_ERROR, "minute": BY_TIME, "second": BY_TIME, "interval": BY_TIME, "file": BY_FILE, "topic": BY_TOPIC,
+    "partition": BY_PARTITION, "group": BY_GROUP,
 }
 
 
@@ -146,7 +146,10 @@ cdef class GroupValues:
             if self.by[i] == BY_GROUP:
                 self.scan(i, text.data, end_of(text), group, BY_GROUP, None)
             else:
-                self.scan(i, text.data, end_of(text), topic, TOPIC_ID if is_id else BY_TOPIC, index if self.by[i] == BY_PARTITION else None)
+                self.scan(
+                    i, text.data, end_of(text), topic, TOPIC_ID if is_id else BY_TOPIC,
+                    index if self.by[i] == BY_PARTITION else None
+                )
         return 0
 
     cdef int scan(self, int i, const char* p, const char* end, bytes pattern, int kind, bytes index) except -1:

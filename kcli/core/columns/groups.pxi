@@ -221,5 +221,7 @@ cdef class Groups:
             for i in range(self.failing.mask + 1):
                 slot = &self.failing.slots[i]
                 if slot.value:
-                    made.setdefault(slot.a, {})[None if slot.b == OTHER_CODE else <int64_t>slot.b - (1 << 16)] = slot.value
+                    made.setdefault(
+                        slot.a, {}
+                    )[None if slot.b == OTHER_CODE else <int64_t>slot.b - (1 << 16)] = slot.value
         return made

@@ -59,7 +59,9 @@ cdef inline bint is_in(Out* numbers, size_t first, int64_t number) noexcept:
     return False
 
 
-cdef inline bint is_heard(Text* words, int64_t voice, const uint8_t* request, size_t n, const uint8_t* response, size_t m) noexcept:
+cdef inline bint is_heard(
+    Text* words, int64_t voice, const uint8_t* request, size_t n, const uint8_t* response, size_t m
+) noexcept:
     """Return whether a text holds these bytes, heard after that voice."""
     if words.kind != <int>voice or words.size != n + m:
         return False

@@ -35,13 +35,18 @@ cdef class MessageColumns:
         cdef int i
         for i in range(3):
             self.start[i] = self.columns[i].text.size
-        if self.put_request(codecs, e.request, e.request_size, textless) and self.put_response(codecs, e.response, e.response_size, textless):
+        if (
+            self.put_request(codecs, e.request, e.request_size, textless)
+            and self.put_response(codecs, e.response, e.response_size, textless)
+        ):
             return True
         self.drop_row()
         return False
 
     cdef bint put_request(self, ApiCodecs codecs, const uint8_t* frame, size_t n, bint textless) except -1:
-        cdef Py_ssize_t start = self.put_header(codecs, frame, n) if self.headed else codecs.request_header.skip_at(frame, n)
+        cdef Py_ssize_t start = self.put_header(
+            codecs, frame, n
+        ) if self.headed else codecs.request_header.skip_at(frame, n)
         if start < 0:
             return False
         self.request_body = start
@@ -82,7 +87,9 @@ cdef class MessageColumns:
         """Add texts that were made elsewhere, in place of an exchange's; None: there is none."""
         cdef int i
         cdef bytes text
-        for i, text in enumerate((header if self.headed else None, request if self.bodies else None, response if self.bodies else None)):
+        for i, text in enumerate(
+            (header if self.headed else None, request if self.bodies else None, response if self.bodies else None)
+        ):
             self.start[i] = self.columns[i].text.size
             if text is not None and out_put(&self.columns[i].text, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)):
                 raise MemoryError

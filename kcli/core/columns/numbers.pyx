@@ -7,7 +7,9 @@ ctypedef fused Number:
     uint32_t
 
 
-def put_numbers(const Number[::1] numbers, const int32_t[::1] places, const uint8_t[::1] there, Py_ssize_t offset, Number[::1] made):
+def put_numbers(
+    const Number[::1] numbers, const int32_t[::1] places, const uint8_t[::1] there, Py_ssize_t offset, Number[::1] made
+):
     """Write the number for each row into `made`. places: each row's index in `numbers`. there: a validity bitmap, from
     bit `offset` on; rows without a bit get 0; None: all rows are valid. Raises IndexError for an index beyond the
     numbers.

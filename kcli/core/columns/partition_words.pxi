@@ -40,8 +40,10 @@ cdef class PartitionWords:
     def __dealloc__(self):
         out_free(&self.words)
 
-    cdef object of(self, tuple layout, bint fetch, const uint8_t* request, size_t n, const uint8_t* base, const uint8_t* response,
-                   size_t m):
+    cdef object of(
+        self, tuple layout, bint fetch, const uint8_t* request, size_t n, const uint8_t* base, const uint8_t* response,
+        size_t m
+    ):
         """Return the words for a Fetch or Produce; None for one with an error or anything unusual. base: the response's
         frame, NULL without one; response: its body.
         """
@@ -118,7 +120,10 @@ cdef class PartitionWords:
             self.put(b", ")
         self.put_counted(reported, b" partition")
         for i in range(reported):
-            if results[i].error or not count_records(response + results[i].records, results[i].size, &records, order, &codecs):
+            if (
+                results[i].error
+                or not count_records(response + results[i].records, results[i].size, &records, order, &codecs)
+            ):
                 return False
             some = some or results[i].size > 0
         if some:
@@ -225,7 +230,9 @@ cdef class PartitionWords:
     cdef int put_plain(self, int64_t number) except -1:
         cdef char[32] digits
         digits[0] = 45         # "-"
-        return self.put_bytes(digits, put_uint(digits + (number < 0), -<uint64_t>number if number < 0 else number) - digits)
+        return self.put_bytes(
+            digits, put_uint(digits + (number < 0), -<uint64_t>number if number < 0 else number) - digits
+        )
 
     cdef int put(self, bytes text) except -1:
         return self.put_bytes(PyBytes_AS_STRING(text), len(text))

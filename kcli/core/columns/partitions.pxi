@@ -23,7 +23,8 @@ cdef extern from *:
     """
     /* A column that its version has not. */
     #define KC_MISSING INT64_MIN
-    /* Records behind the end of an answer, if at least one more answer as big as the request allows lies there; else -1. */
+    /* Records behind the end of an answer, if at least one more answer as big as the request allows lies there; else
+       -1. */
     static int64_t kc_far_behind(int64_t high, int64_t first, int64_t last, int64_t size, int64_t limit) {
         __int128 behind = (__int128)high - last - 1, records = (__int128)last + 1 - first;
         if (behind <= 0 || records <= 0 || behind * size < (__int128)limit * records) return -1;
@@ -81,7 +82,8 @@ cdef struct PartRow:
 
 # A row of `record_batches`. api: 0 Produce, 1 Fetch, 2 ShareFetch.
 cdef struct BatchRow:
-    int64_t row, api, name, id, partition, base_offset, last_offset, magic, attributes, leader_epoch, producer_id, producer_epoch
+    int64_t row, api, name, id, partition, base_offset, last_offset, magic, attributes, leader_epoch, producer_id
+    int64_t producer_epoch
     int64_t base_sequence, base_timestamp, max_timestamp, count, size, crc, valid
 
 
@@ -119,7 +121,9 @@ cdef class Partitions:
         map_free(&self.positions)
         out_free(&self.stands)
 
-    cdef bint read(self, Layout layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m, bint adds) except -1:
+    cdef bint read(
+        self, Layout layout, const uint8_t* request, size_t n, const uint8_t* response, size_t m, bint adds
+    ) except -1:
         """Read an exchange's bodies; return False if only the slower way can. adds: add partitions of the response that
         the request does not name.
         """
@@ -300,13 +304,19 @@ cdef class Partitions:
             made.size = part.size if part.size > 0 else 0
             self.put_batches(part, &made, row, fetch, c)
             made.row, made.session, made.epoch = row, self.session, self.epoch
-            made.name, made.id, made.partition, made.asked, made.answered = part.name, part.id, c[INDEX], part.asked, part.reported
-            made.offset, made.limit, made.high, made.stable, made.start = c[OFFSET], c[LIMIT], c[HIGH], c[STABLE], c[START]
+            made.name, made.id, made.partition, made.asked, made.answered = (
+                part.name, part.id, c[INDEX], part.asked, part.reported
+            )
+            made.offset, made.limit, made.high, made.stable, made.start = (
+                c[OFFSET], c[LIMIT], c[HIGH], c[STABLE], c[START]
+            )
             made.error = c[ERROR] if part.reported else 0
             made.effective = made.high_seen = made.start_seen = MISSING
             if fetch and self.follows:
                 position = self.position(link, part)
-                made.effective, made.high_seen, made.start_seen = position.effective, position.high_seen, position.start_seen
+                made.effective, made.high_seen, made.start_seen = (
+                    position.effective, position.high_seen, position.start_seen
+                )
             if out_put(rows, &made, sizeof(made)):
                 raise MemoryError
         return 0
@@ -407,10 +417,13 @@ cdef class Partitions:
     cdef int put_batch(self, Batch* b, Part* part, int64_t row, int api) except -1:
         cdef BatchRow made
         made.row, made.api, made.name, made.id, made.partition = row, api, part.name, part.id, part.columns[INDEX]
-        made.base_offset, made.last_offset, made.magic, made.attributes = b.base_offset, b.last_offset, b.magic, b.attributes
+        made.base_offset, made.last_offset, made.magic, made.attributes = (
+            b.base_offset, b.last_offset, b.magic, b.attributes
+        )
         made.leader_epoch, made.producer_id, made.producer_epoch = b.leader_epoch, b.producer_id, b.producer_epoch
         made.base_sequence, made.base_timestamp, made.max_timestamp = b.base_sequence, b.base_timestamp, b.max_timestamp
-        made.count, made.size, made.crc, made.valid = b.count, b.size, b.crc, not self.checks or batch_checksum(b) == b.crc
+        made.count, made.size, made.crc = b.count, b.size, b.crc
+        made.valid = not self.checks or batch_checksum(b) == b.crc
         if out_put(&self.batches, &made, sizeof(made)):
             raise MemoryError
         return 0
@@ -432,7 +445,9 @@ cdef class Partitions:
 
     cdef uint32_t endpoint_number(self, str endpoint) except? 0:
         cdef bytes text = endpoint.encode()
-        cdef uint32_t number = text_number(&self.texts, <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), SERVER)
+        cdef uint32_t number = text_number(
+            &self.texts, <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), SERVER
+        )
         if number == 0:
             raise MemoryError
         return number
@@ -449,7 +464,9 @@ cdef class Partitions:
         """Append (kind, bytes) of all topics by number from 1 on, after those known already."""
         cdef size_t i
         for i in range(len(known), self.texts.count):
-            known.append((self.texts.texts[i].kind, (<const char*>self.texts.texts[i].data)[: self.texts.texts[i].size]))
+            known.append(
+                (self.texts.texts[i].kind, (<const char*>self.texts.texts[i].data)[: self.texts.texts[i].size])
+            )
         return known
 
     cdef void forget(self) noexcept:

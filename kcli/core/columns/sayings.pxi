@@ -94,7 +94,11 @@ cdef class SayingNumbers:
         cdef size_t n = e.request_size - 8, m = e.response_size - 4 if e.response != NULL else 0
         cdef const uint8_t* link = <const uint8_t*>e.link
         self.scratch.size = 0
-        if out_put(&self.scratch, &n, sizeof(n)) or out_put(&self.scratch, &m, sizeof(m)) or out_put(&self.scratch, e.request, 4):
+        if (
+            out_put(&self.scratch, &n, sizeof(n))
+            or out_put(&self.scratch, &m, sizeof(m))
+            or out_put(&self.scratch, e.request, 4)
+        ):
             raise MemoryError
         if out_put(&self.scratch, e.request + 8, n) or out_put(&self.scratch, e.response + 4, m):
             raise MemoryError
@@ -114,8 +118,8 @@ cdef class SayingNumbers:
         """
         cdef size_t taken = self.links_taken
         made = (
-            self.links_before + <int64_t>taken + 1, strings(&self.links, NULL, False, taken), strings(&self.links, NULL, True, taken),
-            text(&self.server_of), strings(&self.servers, NULL, False),
+            self.links_before + <int64_t>taken + 1, strings(&self.links, NULL, False, taken),
+            strings(&self.links, NULL, True, taken), text(&self.server_of), strings(&self.servers, NULL, False),
         )
         self.links_taken = self.links.count
         if self.links.count > REMEMBERED:

@@ -204,5 +204,7 @@ def read(Type root not None, bytes data not None, Py_ssize_t start):
     reader.left = ALLOWED + MOST_A_BYTE * (len(data) - start)
     value = reader.value(root, 1)
     if reader.at != reader.end:
-        raise ValueDamageError(f"not of this schema: {reader.end - reader.at} of {len(data) - start} bytes are left behind it")
+        raise ValueDamageError(
+            f"not of this schema: {reader.end - reader.at} of {len(data) - start} bytes are left behind it"
+        )
     return value

@@ -126,7 +126,9 @@ cdef class BatchText:
         if out_put(&self.out, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)):
             raise MemoryError
 
-    def write(self, data, Py_ssize_t start, Py_ssize_t stop, int64_t base, bint full, Py_ssize_t trusted=-1, bint lines=False):
+    def write(
+        self, data, Py_ssize_t start, Py_ssize_t stop, int64_t base, bint full, Py_ssize_t trusted=-1, bint lines=False
+    ):
         """Append the batches of data[start:stop], which are whole entries. Bytes after `stop` are only read to decide
         whether the size of a batch with a wrong checksum is wrong. base: the position of data[0] in its file. trusted:
         the position of such a batch that is to be read anyway. Batches are separated by commas, or each ends its line.
@@ -150,7 +152,9 @@ cdef class BatchText:
             raise self.raised
         return code, start
 
-    def write_records(self, data, Py_ssize_t start, bytes before not None, bytes behind not None, first=None, timestamp=None):
+    def write_records(
+        self, data, Py_ssize_t start, bytes before not None, bytes behind not None, first=None, timestamp=None
+    ):
         """Append the records of the batches from data[start] on, each as a line: `before`, its members from the
         offset's value to the headers, `behind`. first: the offset of the first record, below 0: they have none; None:
         they have those of their batches. timestamp: of all; None: they have their own.
@@ -196,7 +200,9 @@ cdef class BatchText:
             if b.attributes & KB_CODEC and b.count:
                 code = self.compressed_lines(&b, &problem, line)
             else:
-                code = put_records(&self.out, &b, b.payload, b.payload_size, &odd, &problem, NULL, NULL, self.guarded, line)
+                code = put_records(
+                    &self.out, &b, b.payload, b.payload_size, &odd, &problem, NULL, NULL, self.guarded, line
+                )
             if code:
                 return code
             if problem.code:
@@ -294,14 +300,20 @@ cdef class BatchText:
         if code == KC_OK:
             code = out_put(&self.out, <const char*> b"]", 1)
         if code == KC_OK and self.payloads and (codec or odd or self.failed or (b.count == 0 and b.payload_size)):
-            code = put_payload(&self.out, b',"_payload":', b.payload, b.payload_size, self.hides(b.payload, b.payload_size))
+            code = put_payload(
+                &self.out, b',"_payload":', b.payload, b.payload_size, self.hides(b.payload, b.payload_size)
+            )
         return code
 
     cdef bint hides(self, const uint8_t* data, size_t size) noexcept nogil:
         """Return whether bytes of the current batch are hidden, because a part of it is secret, or may be if not all
         was read.
         """
-        return self.guard.all or self.guard.hidden > 0 or (self.failed and self.guarded is not NULL and self.suspects(data, size))
+        return (
+            self.guard.all
+            or self.guard.hidden > 0
+            or (self.failed and self.guarded is not NULL and self.suspects(data, size))
+        )
 
     cdef void cover(self, const uint8_t* data, size_t size) noexcept nogil:
         """Hide all of the current batch if its checksum is wrong and these bytes of it may hold a secret, as damaged
@@ -316,7 +328,9 @@ cdef class BatchText:
             self.raised = error
             return True
 
-    cdef int put_all(self, Batch* b, const uint8_t* data, size_t size, int* odd, int64_t position, bint inside) noexcept nogil:
+    cdef int put_all(
+        self, Batch* b, const uint8_t* data, size_t size, int* odd, int64_t position, bint inside
+    ) noexcept nogil:
         cdef Problem problem
         self.in_control = (b.attributes & KB_CONTROL) != 0
         self.cover(data, size)

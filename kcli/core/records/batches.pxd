@@ -49,7 +49,9 @@ cdef extern from "batches.h" nogil:
 
     void open_records "kb_open_records"(Walk* walk, Record* record, const uint8_t* data, size_t size, int64_t says)
     bint next_record "kb_next_record"(Walk* walk, Record* record, Problem* problem)
-    const uint8_t* read_varlong "kb_varlong"(const uint8_t* p, const uint8_t* end, int most, int64_t* value, int* odd, int* code)
+    const uint8_t* read_varlong "kb_varlong"(
+        const uint8_t* p, const uint8_t* end, int most, int64_t* value, int* odd, int* code
+    )
     uint32_t batch_checksum "kb_checksum"(const Batch* batch)
     bint batch_plausible "kb_plausible"(const Batch* batch)
     bint batch_sound "kb_sound"(const uint8_t* at, const uint8_t* end)
@@ -86,11 +88,16 @@ cdef extern from "record_json.h" nogil:
         bint numbered, timed
         int64_t next, timestamp
 
-    int put_records "kj_records_2"(Out* out, const Batch* batch, const uint8_t* data, size_t size, int* odd, Problem* problem,
-                                   Extra extra, void* self, Guard* guard, Line* line)
-    int put_message "kj_message"(Out* out, const Batch* message, int64_t offset, int64_t timestamp, Extra extra, void* self,
-                                 Guard* guard)
-    int put_messages "kj_messages"(Out* out, const Batch* wrapper, MessageSet messages, Extra extra, void* self, Guard* guard)
+    int put_records "kj_records_2"(
+        Out* out, const Batch* batch, const uint8_t* data, size_t size, int* odd, Problem* problem, Extra extra,
+        void* self, Guard* guard, Line* line
+    )
+    int put_message "kj_message"(
+        Out* out, const Batch* message, int64_t offset, int64_t timestamp, Extra extra, void* self, Guard* guard
+    )
+    int put_messages "kj_messages"(
+        Out* out, const Batch* wrapper, MessageSet messages, Extra extra, void* self, Guard* guard
+    )
     int put_payload "kj_payload"(Out* out, const char* name, const uint8_t* data, size_t size, bint hidden)
     int64_t record_timestamp "kb_timestamp"(const Batch* batch, int64_t delta)
     void text_setup "kt_setup"()

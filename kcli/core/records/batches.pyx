@@ -31,7 +31,9 @@ CRC_AT, CRC_START = KB_AT_CRC, KB_AT_ATTRIBUTES
 LEAST_LENGTH = (KB_LEAST, KB_LEAST_1, KB_LEAST_2)
 
 # The first value returned by `BatchText.write`: the reason to stop.
-DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT, FULL = KB_OK, KB_END, KB_PARTIAL, KB_LENGTH, KB_SHORT, KB_MAGIC, 9, 10
+DONE, END, PARTIAL, LENGTH, SHORT, MAGIC, SUSPECT, FULL = (
+    KB_OK, KB_END, KB_PARTIAL, KB_LENGTH, KB_SHORT, KB_MAGIC, 9, 10
+)
 LEGACY_NULL, LEGACY_CODEC = KR_LEGACY_NULL, KR_LEGACY_CODEC
 cdef int STOP_SUSPECT = 9, STOP_FULL = 10
 cdef int RAISED = -3
@@ -113,7 +115,8 @@ def frames(data, Py_ssize_t start=0, bint check=True):
                 start, b.size, b.magic, b.attributes, b.base_offset, b.last_offset, b.leader_epoch, b.crc,
                 (batch_checksum(&b) == b.crc) if check else None, b.base_timestamp, b.max_timestamp, b.producer_id,
                 b.producer_epoch, b.base_sequence, b.count, -1 if b.payload is NULL else b.payload - p,
-                -1 if b.payload is NULL else <Py_ssize_t> b.payload_size, -1 if b.key is NULL else b.key - p, b.key_size,
+                -1 if b.payload is NULL else <Py_ssize_t> b.payload_size, -1 if b.key is NULL else b.key - p,
+                b.key_size,
             ))
             start += b.size
     finally:

@@ -77,7 +77,10 @@ def header_places(data, extra, headers_at, header_count):
         place, number = <const int64_t*> at.buf, <const int32_t*> n.buf
         for i in range(count):
             total += number[i]
-        made = [PyBytes_FromStringAndSize(NULL, size) for size in ((count + 1) * 4, total * 8, total * 4, total * 8, total * 4)]
+        made = [
+            PyBytes_FromStringAndSize(NULL, size)
+            for size in ((count + 1) * 4, total * 8, total * 4, total * 8, total * 4)
+        ]
         lists, keys_at, key_sizes, values_at, value_sizes = made
         for i in range(count):
             (<int32_t*> PyBytes_AS_STRING(lists))[i] = <int32_t> row

@@ -24,11 +24,15 @@ cdef extern from "downconvert.h" nogil:
         int relative, counting
         int64_t count, base, last, max_timestamp, bytes, with_headers
 
-    int convert_records "kd_records"(Out* out, const Batch* b, const uint8_t* data, size_t size, Target* t, Problem* problem)
+    int convert_records "kd_records"(
+        Out* out, const Batch* b, const uint8_t* data, size_t size, Target* t, Problem* problem
+    )
     int convert_one "kd_one"(Out* out, const Batch* m, int64_t offset, int64_t timestamp, Target* t, Problem* problem)
     int convert_set "kd_set"(Out* out, Batch* w, const uint8_t* data, size_t size, Target* t, Problem* problem)
     void begin "kd_begin"(Target* t)
-    void put_wrapper "kd_wrapper"(Out* out, const Target* t, int64_t timestamp, int codec, const uint8_t* value, size_t size)
+    void put_wrapper "kd_wrapper"(
+        Out* out, const Target* t, int64_t timestamp, int codec, const uint8_t* value, size_t size
+    )
 
 # The reasons why `Converter.convert` stops.
 DONE, DAMAGED, UNSUPPORTED, BROKEN = 0, 1, 2, 3
@@ -156,7 +160,9 @@ cdef class Converter:
             problem.code = b.broken or KR_LEGACY_NULL
             return self.fail(&problem)
         try:
-            payload = self.decompress(codec, PyMemoryView_FromMemory(<char*> b.payload, b.payload_size, PyBUF_READ), b.magic)
+            payload = self.decompress(
+                codec, PyMemoryView_FromMemory(<char*> b.payload, b.payload_size, PyBUF_READ), b.magic
+            )
             PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
         except InputError as error:
             self.problem = error
@@ -191,7 +197,9 @@ cdef class Converter:
         if not self.target.count:
             return KC_OK
         try:
-            folded = self.compress(codec, PyMemoryView_FromMemory(self.inner.data, self.inner.size, PyBUF_READ), self.target.magic)
+            folded = self.compress(
+                codec, PyMemoryView_FromMemory(self.inner.data, self.inner.size, PyBUF_READ), self.target.magic
+            )
             PyObject_GetBuffer(folded, &view, PyBUF_SIMPLE)
         except BaseException as error:
             self.raised = error

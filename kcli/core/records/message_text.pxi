@@ -18,7 +18,9 @@ cdef int message_row(BatchText writer, Batch* b, int64_t position, bint full, bi
     if code == KC_OK and not b.broken:
         writer.records += 1
         writer.cover(b.start, b.size)
-        code = put_message(&writer.out, b, b.base_offset, b.max_timestamp, writer.on_record, <void*> writer, writer.guarded)
+        code = put_message(
+            &writer.out, b, b.base_offset, b.max_timestamp, writer.on_record, <void*> writer, writer.guarded
+        )
     if code == KC_OK:
         code = out_put(&writer.out, <const char*> b"]", 1)
     return code or put_entry(writer, b)

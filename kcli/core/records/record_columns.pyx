@@ -161,7 +161,9 @@ cdef class Columns:
             self.note(position, problem.record, problem.code, problem.says, problem.here)
         return KC_OK
 
-    cdef int message(self, Batch* m, int64_t offset, int64_t timestamp, const uint8_t* base, int64_t position) noexcept nogil:
+    cdef int message(
+        self, Batch* m, int64_t offset, int64_t timestamp, const uint8_t* base, int64_t position
+    ) noexcept nogil:
         cdef Py_ssize_t n = self.count
         if m.broken:
             self.note(position, 0, m.broken, m.value_size, m.size)
@@ -190,7 +192,8 @@ cdef class Columns:
             return KC_OK
         try:
             payload = self.decompress(
-                b.attributes & KB_CODEC, PyMemoryView_FromMemory(<char*> b.payload, b.payload_size, PyBUF_READ), b.magic,
+                b.attributes & KB_CODEC, PyMemoryView_FromMemory(<char*> b.payload, b.payload_size, PyBUF_READ),
+                b.magic,
                 self.batches)
             PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
         except InputError as error:

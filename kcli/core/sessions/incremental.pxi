@@ -35,16 +35,24 @@ cdef class Kernel(Openings):
         session.kernel = self
         session.topic_ids_ = topic_ids
 
-    def attach(self, Counts session not None, str connection, str server, int64_t session_id, int version, bint privileged, sizes):
+    def attach(
+        self, Counts session not None, str connection, str server, int64_t session_id, int version, bint privileged,
+        sizes
+    ):
         """Follow this session's steady exchanges on this connection. sizes: of the request (topic, partition, and
         whether the version is flexible), and of the response.
         """
         self.detach(session)
         session.link = connection.encode()
-        session.server_, session.id_, session.version_, session.privileged_ = self.server(server), session_id, version, privileged
+        session.server_, session.id_, session.version_, session.privileged_ = (
+            self.server(server), session_id, version, privileged
+        )
         for i in range(6):
             session.sizes[i] = sizes[i]
-        if map_put(&self.sessions, hash_of(<const uint8_t*><char*><bytes>session.link, len(session.link)), session_id, <uint64_t><void*>session):
+        if map_put(
+            &self.sessions, hash_of(<const uint8_t*><char*><bytes>session.link, len(session.link)), session_id,
+            <uint64_t><void*>session
+        ):
             raise MemoryError
         self.attached[session.link, session_id] = session
 
@@ -52,7 +60,9 @@ cdef class Kernel(Openings):
         if session.link is None:
             return
         if self.attached.get((session.link, session.id_)) is session:
-            map_drop(&self.sessions, hash_of(<const uint8_t*><char*><bytes>session.link, len(session.link)), session.id_)
+            map_drop(
+                &self.sessions, hash_of(<const uint8_t*><char*><bytes>session.link, len(session.link)), session.id_
+            )
             del self.attached[session.link, session.id_]
         session.link = None
 
@@ -88,7 +98,10 @@ cdef class Kernel(Openings):
         self.apply(session, e.ts, e.request_size + 4, e.answered, e.response_size + 4, &found)
         return True
 
-    def offer(self, str connection, int version, uint64_t ns, const uint8_t[::1] request not None, answered, const uint8_t[::1] response):
+    def offer(
+        self, str connection, int version, uint64_t ns, const uint8_t[::1] request not None, answered,
+        const uint8_t[::1] response
+    ):
         """Take a Fetch exchange that came another way; return whether it was accepted."""
         cdef Exchange e
         cdef bytes link
@@ -170,7 +183,9 @@ cdef class Kernel(Openings):
             base = self.base_of(reports, topic)
             if base == 0:
                 return False
-            found.reported_cost += topic_cost(&session.sizes[3], topic.size if reports.kind == NAME else 0, topic.partitions)
+            found.reported_cost += topic_cost(
+                &session.sizes[3], topic.size if reports.kind == NAME else 0, topic.partitions
+            )
             shared = self.marks.is_shared(<uint32_t>(base >> 32), session.id_)
             for j in range(topic.partitions):
                 if row.error or row.preferred >= 0 or is_special(row):
@@ -239,9 +254,13 @@ cdef class Kernel(Openings):
     cdef int charge(self, Counts session, size_t n, size_t m, Found* found) except -1:
         """Add the bytes that this exchange would have as a full fetch; see ObservedSession.charge."""
         cdef int64_t all_ = count_bytes(session.topics, session.sizes[2])
-        session.full_request_bytes += n + session.request_cost + all_ - found.asked_cost - count_bytes(found.asked_topics, session.sizes[2])
+        session.full_request_bytes += n + session.request_cost + all_ - found.asked_cost - count_bytes(
+            found.asked_topics, session.sizes[2]
+        )
         all_ = count_bytes(session.topics, session.sizes[5])
-        session.full_response_bytes += m + session.response_cost + all_ - found.reported_cost - count_bytes(found.reported_topics, session.sizes[5])
+        session.full_response_bytes += m + session.response_cost + all_ - found.reported_cost - count_bytes(
+            found.reported_topics, session.sizes[5]
+        )
         return 0
 
 

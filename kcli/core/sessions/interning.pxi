@@ -204,8 +204,8 @@ cdef class Tables(Sink):
                     asked += 1
                     continue
                 row = (
-                    reported.error, reported.high, reported.stable, reported.start, max(0, reported.size), reported.preferred,
-                    reported.diverging >= 0,
+                    reported.error, reported.high, reported.stable, reported.start, max(0, reported.size),
+                    reported.preferred, reported.diverging >= 0,
                 )
                 made.append(((name, reported.index), row))
                 reported += 1

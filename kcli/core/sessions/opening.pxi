@@ -139,8 +139,8 @@ cdef class Openings(Tables):
         client = client_id(e.request, e.request_size, &size)
         session = self.opener(
             e.link[: e.link_size].decode(), (<const char*>client)[: max(0, size)].decode("utf-8", "replace"), e.version,
-            correlation_id(e.request), e.ts, e.answered, e.request_size + 4, e.response_size + 4, found.request[MAX_BYTES], found.request[ISOLATION],
-            replica, found.response[SESSION], found.records,
+            correlation_id(e.request), e.ts, e.answered, e.request_size + 4, e.response_size + 4,
+            found.request[MAX_BYTES], found.request[ISOLATION], replica, found.response[SESSION], found.records,
             [(self.key(<uint64_t>number << 32)[0], count) for number, count in topics.items()],
         )
         self.seat_all(<Counts?>session, &found)
@@ -220,7 +220,9 @@ cdef class Openings(Tables):
             seat = PartitionState.__new__(PartitionState)
             seat.position = self.asked[i].position
             seat.placed = seat.informed = True
-            seat.high, seat.stable, seat.start, seat.answered = reported.high, reported.stable, reported.start, <int32_t>session.fetches
+            seat.high, seat.stable, seat.start, seat.answered = (
+                reported.high, reported.stable, reported.start, <int32_t>session.fetches
+            )
             seat.delivered = seat.ever = reported.size > 0
             session.look(seat, found.request[ISOLATION], session.privileged_)
             session.put(self.asked[i].number, seat)
@@ -254,5 +256,9 @@ cdef inline void set_asked(Asked* asked, uint64_t base, AskedRow* row) noexcept:
 
 cdef inline void set_reported(Reported* reported, uint64_t base, ReportedRow* row) noexcept:
     reported.number = base | <uint32_t>row.index
-    reported.high, reported.stable, reported.start, reported.size = row.high, row.stable, row.start, row.size if row.size > 0 else 0
+    reported.high, reported.stable, reported.start, reported.size = (
+        row.high, row.stable, row.start, row.size
+        if row.size > 0
+        else 0
+    )
     reported.error = row.error

@@ -55,7 +55,13 @@ cdef bint may_tell(Kernel kernel, Counts session, Reported* reported, Found* fou
         return False
     if not reported.size and reported.high == seat.high and reported.start == seat.start:
         return False
-    if reported.shared and reported.high > seat.high and seat.high >= 0 and seat.answered != session.fetches and session.quiet_since:
+    if (
+        reported.shared
+        and reported.high > seat.high
+        and seat.high >= 0
+        and seat.answered != session.fetches
+        and session.quiet_since
+    ):
         if seat.mark == 0:
             seat.mark = kernel.marks.place(session.server_, reported.number)
         if kernel.marks.moved_past_at(seat.mark, seat.high, session.quiet_since) >= 0:

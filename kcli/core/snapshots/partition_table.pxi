@@ -59,7 +59,9 @@ cdef class Partitions:
 
     @property
     def by_version(self):
-        return {version: [self.versions[version], self.sizes[version]] for version in range(3) if self.versions[version]}
+        return {
+            version: [self.versions[version], self.sizes[version]] for version in range(3) if self.versions[version]
+        }
 
     @property
     def tallies(self):
@@ -95,7 +97,9 @@ cdef class Partitions:
         topic = PyBytes_FromStringAndSize(<char*>self.topic, 16)
         row = self.topics.get(topic)
         if row is None:
-            self.topics[topic] = [self.run, self.run_bytes, self.run_high, self.run_sum, self.run_squares, self.run_first]
+            self.topics[topic] = [
+                self.run, self.run_bytes, self.run_high, self.run_sum, self.run_squares, self.run_first
+            ]
             return
         row[0] += self.run
         row[1] += self.run_bytes

@@ -89,7 +89,8 @@ cdef extern from "partition_changes.h" nogil:
     int kc_is_odd_partition(const kc_partition* partition)
 
 __all__ = [
-    "FACTS", "PartitionChanges", "Partitions", "StateCounts", "Walk", "count_facts", "partition_facts", "same_partition",
+    "FACTS", "PartitionChanges", "Partitions", "StateCounts", "Walk", "count_facts", "partition_facts",
+    "same_partition",
 ]
 
 DEF PARTITION_RECORD = 3
@@ -129,8 +130,8 @@ cdef class Walk:
     cdef PartitionChanges changes
 
     def __cinit__(
-        self, body, int64_t base_offset, int64_t count, bint control=False, Partitions partitions=None, bint mapped=False,
-        PartitionChanges changes=None, bint matching=False,
+        self, body, int64_t base_offset, int64_t count, bint control=False, Partitions partitions=None,
+        bint mapped=False, PartitionChanges changes=None, bint matching=False,
     ):
         PyObject_GetBuffer(body, &self.view, PyBUF_SIMPLE)
         self.held = True
@@ -153,7 +154,9 @@ cdef class Walk:
     def __iter__(self):
         return self
 
-    cdef tuple cut(self, int64_t offset, object key, object version, const uint8_t* start, const uint8_t* end, str problem):
+    cdef tuple cut(
+        self, int64_t offset, object key, object version, const uint8_t* start, const uint8_t* end, str problem
+    ):
         cdef const uint8_t* base = <const uint8_t*>self.view.buf
         return offset, key, version, start - base, end - base, problem
 

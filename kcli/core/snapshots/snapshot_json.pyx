@@ -124,7 +124,9 @@ cdef class JsonLines:
                 return self.leave(None, None, None, self.at, self.end, "record", NULL)
             offset = self.base_offset + record.offset_delta
             if record.value == NULL or record.value_size == 0:
-                return self.leave(offset, None, None, after, after, "null-value" if record.value == NULL else "empty-value", after)
+                return self.leave(
+                    offset, None, None, after, after, "null-value" if record.value == NULL else "empty-value", after
+                )
             start = kc_frame(record.value, record.value + record.value_size, &frame, &key, &version)
             if start == NULL:
                 return self.leave(offset, None, None, record.value, after, "frame", after)
@@ -152,7 +154,9 @@ cdef class JsonLines:
         self.at = self.end = NULL
         raise StopIteration
 
-    cdef object leave(self, offset, key, version, const uint8_t* start, const uint8_t* end, str problem, const uint8_t* after):
+    cdef object leave(
+        self, offset, key, version, const uint8_t* start, const uint8_t* end, str problem, const uint8_t* after
+    ):
         """Return a row for the caller, after the waiting lines."""
         cdef const uint8_t* base = <const uint8_t*>self.view.buf
         if self.out.size:
@@ -165,7 +169,9 @@ cdef class JsonLines:
             self.left -= 1
         return offset, key, version, start - base, end - base, problem
 
-    cdef bint line(self, int64_t offset, int64_t key, int64_t version, const uint8_t* start, const uint8_t* end) except -1:
+    cdef bint line(
+        self, int64_t offset, int64_t key, int64_t version, const uint8_t* start, const uint8_t* end
+    ) except -1:
         cdef size_t before = self.out.size
         cdef char* to
         cdef PyObject* head

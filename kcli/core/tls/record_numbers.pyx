@@ -9,7 +9,10 @@ cdef enum:
     NONCE = 12
 
 
-def likely_numbers(encrypt, const uint8_t[::1] iv, uint64_t first, uint32_t count, uint32_t counter, uint32_t at, const uint8_t[::1] known):
+def likely_numbers(
+    encrypt, const uint8_t[::1] iv, uint64_t first, uint32_t count, uint32_t counter, uint32_t at,
+    const uint8_t[::1] known
+):
     """Return those of `count` numbers with which a byte of a record decrypts to a possible value, in AES-GCM (RFC 8446,
     5.3).
 
