@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from kcli.capture.kafka.events import CUT_OFF
 from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted, few_of
 from kcli.diagnose.store import FactStore
@@ -14,6 +15,7 @@ from kcli.finding import Unjudged
 from kcli.rules.judgement import NAMELESS
 from kcli.rules.second_hops import SecondHop
 
+WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
 NAMED = 3  # most servers in one text
 SHORT_S = 5.0  # seconds: shorter captures hardly show repeated or changing behaviour
 
@@ -61,24 +63,29 @@ def second_hop(hop: SecondHop) -> Unjudged:
     )
 
 
+# Reasons of bytes that are there, but lack those beside them; also: "answers X, which is not whole in the capture".
+INCOMPLETE = "('the rest of the frame is missing', 'in a frame that is not whole')"
 # `mid_stream` reports connections that began before the capture; parts cut by a reset or the capture's end are no
 # fault.
-PARTS = """
+PARTS = f"""
 SELECT kind, array_agg(DISTINCT tls) AS tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
        array_agg(DISTINCT server) AS servers, bool_or(keyless) AS keyless
 FROM (SELECT connection, server, bytes, kind, reason LIKE '%: its keys are in no key log' AS keyless,
              CASE WHEN kind = 'encrypted'
                   THEN substring(reason, 1, position(':' IN concat(reason, ':')) - 1) END AS tls
       FROM (SELECT u.*, e.server, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
+                           WHEN event = 'not-kafka' AND reason LIKE '%{CUT_OFF}' THEN 'cut-foreign'
                            WHEN event = 'not-kafka' THEN 'foreign'
                            WHEN u.connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
-                           WHEN NOT captured AND event != 'undecodable' THEN 'lost'
+                           WHEN NOT captured AND event = 'truncated' THEN 'cut'
+                           WHEN NOT captured AND event = 'gap' THEN 'lost'
+                           WHEN reason IN {INCOMPLETE} OR reason LIKE '%, which is not whole in the capture' THEN 'rest'
                            WHEN event = 'undecodable' AND reason != 'before the first whole frame' THEN 'unreadable'
                       END AS kind
             FROM undecodable u LEFT JOIN link_ends e ON u.connection = e.connection) AS named) AS parts
 WHERE kind IS NOT NULL GROUP BY kind, CASE WHEN kind = 'encrypted' THEN server END
-ORDER BY CASE kind WHEN 'encrypted' THEN 1 WHEN 'foreign' THEN 2 WHEN 'lost' THEN 3 ELSE 4 END, connections DESC,
-         min(server)
+ORDER BY position(concat(' ', kind, ' ') IN ' encrypted cut-foreign foreign cut lost rest unreadable '),
+         connections DESC, min(server)
 """
 
 
@@ -91,22 +98,23 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
         return
     rows = [*store.ask(PARTS)]
     yield from encrypted([row for row in rows if row["kind"] == "encrypted"])
+    missing = {"cut": " that the snapshot length cuts off", "lost": " that are not in the capture"}
+    rest = sum(row["bytes"] for row in rows if row["kind"] == "rest")
     for row in rows:
         links, to = counted(row["connections"], "connection"), few_of(sorted(row["servers"]), NAMED)
+        amount = f"{row['bytes']:,} bytes on {links}"
         if row["kind"] == "foreign":
             yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
-        elif row["kind"] == "lost" and row["bytes"]:
-            yield Unjudged(
-                f"{row['bytes']:,} bytes on {links} that are not in the capture",
-                "a longer snapshot length, a bigger capture buffer (tcpdump -s 0 -B)",
-                unread=True,
-            )
-        elif row["kind"] == "unreadable" and row["bytes"]:
-            yield Unjudged(
-                f"{row['bytes']:,} bytes on {links} that are there and do not decode",
-                "the table undecodable says where and why",
-                f"{SEE} {files}",
-            )
+        elif row["kind"] == "cut-foreign":
+            what = f"{links} to {to}, maybe Kafka's: the snapshot length cuts off their packets"
+            yield Unjudged(what, WHOLE_PACKETS, unread=True)
+        elif row["kind"] in missing and row["bytes"]:
+            beside, rest = f", and {rest:,} in the same frames" if rest else "", 0
+            remedy = WHOLE_PACKETS if row["kind"] == "cut" else "a bigger capture buffer (tcpdump -B)"
+            yield Unjudged(f"{amount}{missing[row['kind']]}{beside}", remedy, unread=True)
+        elif row["bytes"] and (row["kind"] == "unreadable" or (row["kind"] == "rest" and rest)):
+            what, remedy = f"{amount} that are there and do not decode", "the table undecodable says where and why"
+            yield Unjudged(what, remedy, f"{SEE} {files}")
 
 
 def unjoined(store: FactStore) -> Iterator[Unjudged]:

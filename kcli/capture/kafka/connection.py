@@ -19,7 +19,7 @@ from typing import Any
 from kcli.capture.first_bytes import protocol_of, token_mechanism
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.correlation import add_request, add_response, end_pending
-from kcli.capture.kafka.events import Event, Kind
+from kcli.capture.kafka.events import CUT_OFF, Event, Kind
 from kcli.capture.kafka.frame_search import NOTHING, identify, synchronise
 from kcli.capture.kafka.frames import FrameStream, names_api, plausible_request
 from kcli.capture.kafka.gaps import WHY_GIVEN_UP, damage, give_up_buffer, leftover, report_damaged
@@ -65,6 +65,7 @@ class CapturedConnection(ConnectionState):
         stream = self.streams[d]
         stream.ns = ns
         self.began = self.began or ns
+        self.is_cut = self.is_cut or kind == "truncated"
         if self.foreign is None:
             if self.trial is not None:
                 self.trial.lossy = True
@@ -197,7 +198,8 @@ class CapturedConnection(ConnectionState):
     def close_foreign(self, ns: int, extra: tuple[int, int]) -> None:
         """Report the end of a connection that is not Kafka's, with its bytes."""
         count = sum(stream.foreign for stream in self.streams) + sum(extra)
-        self.emit(Event("not-kafka", str(self.link), self.began or ns, 0, count, self.foreign or ""))
+        reason = f"{self.foreign}{CUT_OFF if self.is_cut else ''}"
+        self.emit(Event("not-kafka", str(self.link), self.began or ns, 0, count, reason))
 
 
 def start_text(start: bytes | bytearray) -> str:

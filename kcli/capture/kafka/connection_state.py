@@ -53,6 +53,7 @@ class ConnectionState:
         self.tokens = False  # SASL tokens are sent in place of requests
         self.lossy = False  # a response may be missing
         self.foreign: str | None = None  # why this connection is not Kafka's
+        self.is_cut = False  # whether the snapshot length cut off bytes of it
         self.began = 0
         self.answered = 0  # when the latest response was complete (ns); 0 without responses
         self.client_id = b""  # the client id of an answered request

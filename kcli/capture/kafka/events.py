@@ -11,6 +11,7 @@ from kcli.capture.kafka.clock import instant, moment
 from kcli.grammar.secrets import redacted
 from kcli.jsontext import dumps
 
+CUT_OFF = "; the snapshot length cuts off its packets"  # behind the reason of a "not-kafka" connection
 Kind = Literal["gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end"]
 
 
