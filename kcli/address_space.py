@@ -17,7 +17,7 @@ from kcli.errors import InputError
 
 # MiB of address space that a library needs, with a small input.
 ROOM = {"deltalake": 320, "duckdb": 320, "numpy": 128, "pandas": 256, "pyarrow": 256}
-POOL = "ARROW_DEFAULT_MEMORY_POOL"  # Arrow's own pool zeroes memory ahead: half a second for 400 MB
+POOL = "ARROW_DEFAULT_MEMORY_POOL"  # Arrow's pool zeroes memory ahead: half a second for a capture of 400 MB
 ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"  # numpy's idle threads for matrices would spin
 SETTINGS = {
     "ARROW_IO_THREADS": "1",

@@ -1,4 +1,4 @@
-"""Bytes from base64 text as people have it."""
+"""Decodes base64 text in the forms that users paste."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_BASE64 = rb"[^A-Za-z0-9+/=]|=(?=[^=])"
 
 
 def unbase64(data: bytes) -> bytes:
-    """Decode base64 text: with white space or not, with the signs of URLs or others, filled up or not. Raises
+    """Decode base64 text of the standard or the URL-safe alphabet, with or without white space and padding. Raises
     InputError.
     """
     text = b"".join(data.split()).translate(bytes.maketrans(b"-_", b"+/"))

@@ -62,7 +62,7 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Unjudged:
     """A part of captures that no rule can judge. what: in words, with counts. remedy: what to do about it. see: a
-    command that shows more; "": none. unread: its exchanges are among no others.
+    command that shows more; "": none. unread: it has exchanges that could not be read.
     """
 
     what: str

@@ -58,7 +58,7 @@ PACKET = re.compile(
 )
 SECOND_LINE = re.compile(r"\S+ > \S+: Flags \[.*")
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})++")
-NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # matches what no word of digits has
+NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # no part of a word of digits, which may have 0x and \x
 PACKET_LINKS = (101, 1, 113, 276, 0)  # raw IP, Ethernet, Linux cooked captures (SLL, SLL2), BSD loopback
 TCP = 1  # the kind of a TCP segment in kcli.core.capture.packets
 LEAST_FRAME = 60  # bytes without the checksum: Ethernet pads shorter frames
@@ -95,7 +95,7 @@ def text_of(data: bytes) -> str:
 
 
 def without_frame(text: str) -> str:
-    """Return text without its surroundings: Markdown fences, a mail's quotation marks, comments, prefixes of a log."""
+    """Return text without its surroundings: Markdown fences, a mail's quotation marks, comments, a log above a box."""
     text = FENCE.sub("", text)
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and all(line.startswith(">") for line in lines):

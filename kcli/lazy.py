@@ -15,7 +15,7 @@ def importing(package: str, homes: Mapping[str, str], extra: str = "") -> Callab
     """Return a package's lazy `__getattr__`. homes: {module below the package: its names, separated by spaces}.
 
     extra: the extra of pyproject.toml that the names need; a name raises UsageError if its libraries are not installed.
-    A name is bound in the package, as the import of a submodule of the same name would replace it.
+    A name stays bound in the package, but the first import of a submodule of the same name would replace it.
     """
     modules = {name: module for module, names in homes.items() for name in names.split()}
 

@@ -39,7 +39,7 @@ class AuditedClient:
     negotiates: bool = False
     connections: int = 0
     used: Counter[tuple[int, int]] = field(default_factory=Counter)
-    free: set[tuple[int, int]] = field(default_factory=set)  # used although the broker offered a newer version, or none
+    free: set[tuple[int, int]] = field(default_factory=set)  # used where the broker's newest is another, or unknown
 
     @property
     def requests(self) -> int:

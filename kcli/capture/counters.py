@@ -26,7 +26,7 @@ class Tally:
     captured: int = 0  # bytes of events that are in the capture
     sealed: int = 0  # TLS connections whose keys are missing
     decrypted: int = 0  # TLS connections
-    protection_bytes: int = 0  # bytes of these connections without content: handshakes, headers of records, tags
+    protection_bytes: int = 0  # bytes of these connections other than content: handshakes, headers of records, tags
     mid_stream: int = 0  # connections that began before the capture
     nameless: Counter[str] = field(default_factory=Counter)  # exchanges that a topic filter can't judge, by topic id
 

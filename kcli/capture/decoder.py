@@ -28,8 +28,8 @@ class Sink:
     """Receives exchanges and events in the order in which they complete; this base class drops them.
 
     compiled: receives exchanges within the core, before they become values; the rest goes to `exchange`
-    connection_end(link, round trip (ns, -1 if unknown), retransmitted segments): called at each connection's end kept:
-    the number of exchanges that passed the filter
+    connection_end(link, round trip (ns, -1 if unknown), retransmitted segments): called at each connection's end
+    kept: the number of exchanges that passed the filter
     """
 
     compiled: CompiledSink | None = None

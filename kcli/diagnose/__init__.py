@@ -1,5 +1,5 @@
-"""Findings in captures: cause, affected clients, evidence and advice. Rules over tables find them, and findings that
-another one explains are left out. Names that need the tables are imported on first use.
+"""Findings in captures: cause, affected clients, evidence and advice. Rules over tables find them. Findings
+that another one explains are kept apart. Names that need the tables are imported on first use.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ class FactStore(RuleTables):
 
     def with_texts(self, rows: str, kinds: Mapping[str, str], numbered: Iterable[str] = ()) -> str:
         """Return a query over numbered rows with the texts of some columns. kinds: the kind of text, by column.
-        numbered: columns to keep as numbers; all others are kept, too.
+        numbered: the columns of numbers to leave out, by default those of `kinds`; all others are kept.
         """
         listed = {name: f"getvariable('{kind}_words')[r.{name}]" for name, kind in kinds.items() if self.is_typed(kind)}
         joins = "".join(

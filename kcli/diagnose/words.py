@@ -20,7 +20,7 @@ MOST_WORDS = 4096  # most texts of an ENUM type, as DuckDB compares such types t
 MOST_FRESH = 1 << 16  # most texts of a kind that are not packed
 KINDS = {"topic_id": "topic"}  # the kinds of columns that share those of another column
 KEYS = ("connection",)  # columns whose texts no rule reads, so that each table keeps only their numbers
-# The texts in place of null, as rules read them in these columns. The ENUM types of other tables must not differ.
+# The texts in place of null, as rules read these columns, so that no expression in their SQL changes an ENUM type.
 CLIENTLESS, API = "", "API {}"
 WORD = [Column("number", "int64", ""), Column("word", "string", "")]
 
@@ -58,7 +58,7 @@ class Numbers:
         return found
 
     def pack(self) -> None:
-        """Move all texts into a record batch, and number later texts anew."""
+        """Move all texts into a record batch. A packed text that returns gets a further number."""
         self.packed.append(batch_of_columns(self.columns(), schema_of(WORD)))
         self.numbers.clear()
 

@@ -158,7 +158,7 @@ class MessageCodec(Grammar):
 
     @property
     def node(self) -> Node | None:
-        """The core's node; None for a version with variants, as the core alone cannot choose between these."""
+        """The node in `compiled`; None for a version with variants, as the core alone cannot choose between these."""
         return None if self.variants else self.compiled
 
     def read(self, data: Buffer, offset: int = 0) -> tuple[dict[str, Any], int]:
@@ -182,7 +182,7 @@ class MessageCodec(Grammar):
         return value
 
     def fit(self, data: Buffer, offset: int) -> tuple[str, dict[str, Any], int]:
-        """Return (variant's name or "", value, end), in a variant only if the newest layout does not fit."""
+        """Return (variant's name or "", value, end); a variant only if it fits, and the newest layout does not."""
         for name, codec in (("", self), *self.variants) if self.variants else ():
             try:
                 value, end = codec.read(data, offset)
@@ -307,8 +307,8 @@ class MessageCodec(Grammar):
         """Select fields as columns: `select(["sessionId", "topics[].partitions[].fetchOffset"]).read(data)`.
 
         The layout is the newest. missing: the value in a column of numbers if the version or a message lacks the field;
-        by default the least int64. Paths are those of `kcli.grammar.selection.select.Selection`. Raises UsageError for
-        an unknown path.
+        by default the least int64. Paths are those of `kcli.grammar.selection.plan.SelectionPlan`. Raises UsageError
+        for an unknown path.
         """
         from kcli.arguments import texts
         from kcli.grammar.selection.select import Selection  # a command that reads one message does not need it

@@ -29,7 +29,7 @@ class Fields(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A data message: its codec, the offset of its body after the version, and the version."""
+    """A data message: its codec, the offset of its body (0 if that includes the version), and the version."""
 
     codec: MessageCodec
     start: int

@@ -36,7 +36,7 @@ def teaches(word: Any) -> bool:
 
 @cache
 def naming_apis(dialect: str | None) -> frozenset[int]:
-    """Return the keys of APIs whose tables have a version with a topic's name beside its id."""
+    """Return the keys of APIs with a version that has a topic's name beside its id, and of Envelope."""
     tables = catalog(dialect)
     sides = {key: (api.request, api.response) for key, api in tables.apis.items()}
     found = {

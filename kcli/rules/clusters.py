@@ -10,7 +10,7 @@ from kcli.rules.judgement import Judgement, judge
 from kcli.rules.rule_tables import Apart, RuleTables
 from kcli.rules.server_sets import ServerSets, disjoint
 
-MOST = 16  # the largest clusters, each judged alone, as a judgement takes time
+MOST = 16  # most clusters to judge alone, the largest ones, as each judgement takes time
 SEVERAL = "SELECT count(DISTINCT cluster_id) > 1 AS several FROM cluster_ids"
 # The addresses of each cluster: its servers that sent responses, and those that these responses advertise.
 ADDRESSES = """
@@ -27,7 +27,7 @@ GROUP BY connection
 
 
 def judge_clusters(tables: RuleTables, files: str) -> Judgement:
-    """Judge each cluster alone, see `judge`. Servers of an unknown cluster count to that with the most connections."""
+    """Judge each cluster alone, see `judge`. Servers of an unknown cluster count as part of the largest."""
     clusters, sets = clusters_of(tables), ServerSets(tables)
     found = Judgement(unjudged=sets.unjudged())
     if len(clusters) < 2:

@@ -18,7 +18,7 @@ from kcli.rules.settings import LIBRARIES, SETTING, own_names
 from kcli.rules.signs import SIGNS
 from kcli.tables.call_views import NAMELESS_IDS
 
-UNSEEN = 3  # parts that one rule could not judge, named each
+UNSEEN = 3  # most parts to name that one rule could not judge
 # Topic ids that stand in place of names.
 NAMELESS = f"SELECT topic_id FROM {NAMELESS_IDS} WHERE topic_id NOT IN (SELECT topic_id FROM topic_by_id)"
 OF_NAME = re.compile(r"--topic (\S+)")
@@ -94,7 +94,7 @@ def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
 
 
 def unseen(told: Iterable[tuple[Rule, Mapping[str, Any]]]) -> Iterator[Unjudged]:
-    """Yield what rules could not judge: a few of each rule."""
+    """Yield the parts that rules could not judge: at most UNSEEN of each rule, and the number of the others."""
     said: dict[str, list[Mapping[str, Any]]] = {}
     for rule, row in told:
         if row.get("unseen"):

@@ -1,5 +1,5 @@
-"""Servers that are of one cluster, for all that a capture tells: Metadata names them together, or a client talks to
-both. Without either nothing tells whether two servers are of one cluster or of two.
+"""Sets of servers that belong to one cluster, as far as a capture shows: Metadata names them together, or a client
+talks to both. Otherwise it is unknown whether two servers belong to one cluster or to two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from kcli.counting import few_of
 from kcli.finding import Finding, Unjudged
 from kcli.rules.rule_tables import RuleTables
 
-NAMED = 3  # sets of servers, a server of each
+NAMED = 3  # most sets to name, by one server of each
 SERVERS = "SELECT count(DISTINCT server) > 1 AS several FROM links"
 # What a server has in common with others. Brokers that follow others connect from their own host.
 IN_COMMON = """
@@ -31,11 +31,11 @@ OF_CLIENTS = "SELECT DISTINCT client_id, server FROM links WHERE NOT inner_clien
 
 
 class ServerSets:
-    """Sets of servers that have something in common; none where all servers do."""
+    """Sets of servers that have something in common. sets: [] if there is only one server."""
 
     def __init__(self, tables: RuleTables) -> None:
         self.sets: list[set[str]] = []
-        self.known: set[str] = set()  # servers that say their cluster's id
+        self.known: set[str] = set()  # servers whose cluster id is known
         self.servers_of: dict[str, set[str]] = {}  # by client id
         [row] = tables.ask(SERVERS)
         if not row["several"]:
@@ -63,7 +63,7 @@ class ServerSets:
         return bool(mine and others) and not any(each in others for each in mine)
 
     def unjudged(self) -> list[Unjudged]:
-        """Name servers that clients use, of which nothing tells the cluster."""
+        """Name the servers that clients use and whose cluster is unknown."""
         used = set().union(*self.servers_of.values())
         asked = [each & used for each in self.sets if each & used]
         unknown = [min(each) for each in asked if each.isdisjoint(self.known)]

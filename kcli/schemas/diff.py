@@ -97,7 +97,7 @@ def between_releases(catalog: Catalog, one: str, other: str) -> list[SchemaChang
     for name in catalog.names:
         message = catalog.message(name)
         before, after = said_by(message, one), said_by(message, other)
-        # A response has the versions of its request, so it is left out, unless they differ by themselves.
+        # A response has the versions of its request, so it is only listed for a layout of its own.
         differs_alone = message.kind == "response" and bare(before) != bare(after)
         if before != after and not differs_alone:
             change = "changed" if before and after else "added" if after else "removed"

@@ -154,7 +154,7 @@ class SqlCondition:
             raise self.wrong(f"this is of type {kind} (a condition expected, as in {self.subject.example})")
 
     def try_out(self) -> None:
-        """Raise UsageError if the expression fails for any row, as a comparison of text with a list does."""
+        """Raise UsageError if the expression fails for every row, as a comparison of text with a list does."""
         import pyarrow
 
         schema = self.subject.schema

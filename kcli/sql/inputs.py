@@ -74,8 +74,8 @@ def sort_inputs(paths: Sequence[str]) -> Inputs:
 
 
 def add_folder(made: Inputs, folder: Path) -> bool:
-    """Add the files below a folder whose names can be read, or the tables of the pipeline's output; return whether
-    there are any.
+    """Add the files below a folder that are readable by their names, or the tables if it is an output of the pipeline;
+    return whether there are any.
     """
     if (folder / DELTA_LOG).is_dir() and holds_delta(folder.parent):
         made.written += [each for each in delta_files(folder.parent) if each[0] == folder.name]

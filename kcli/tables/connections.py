@@ -18,8 +18,8 @@ class ConnectionColumn(Column):
     """sql: an aggregate over a connection's rows of traffic; of_ends: sql is over the columns `server` and `client`
     instead.
 
-    The value in a row of traffic: exchange: in one of an exchange; tcp: in one of the facts `tcp`; unknown: in any
-    other, "" if the column is not in traffic.
+    exchange: SQL for the column in rows of exchanges; tcp: the same in rows of the facts `tcp`; unknown: the same in
+    all other rows of traffic, "" if traffic lacks the column.
     """
 
     sql: str = ""
@@ -123,7 +123,7 @@ COLUMNS = (
     column(
         "principal", "string?",
         "User:NAME of the login (SCRAM; PLAIN with --show-secrets); null: no login, or a refused one",
-        # The columns of traffic; they are empty if a login was refused.
+        # In rows of traffic, it is empty if the login was refused.
         "nullif(max_by(principal, struct(completed_ns, principal)) FILTER (WHERE principal IS NOT NULL), '')", NO_TEXT,
     ),
     column(

@@ -94,7 +94,7 @@ class CaptureFile:
         self.offset += count
 
     def fill(self) -> bool:
-        """Append more bytes to `data`; return False at the end, which broken compression is, too (`failure`).
+        """Append more bytes to `data`; return False at the end, or if the compression is broken (`failure`).
 
         A stream that returns None has no bytes yet, and has not ended.
         """

@@ -11,16 +11,16 @@ from kcli.tables.arrays import Among, texts
 if TYPE_CHECKING:
     from kcli.tables.core_rows import CoreRows
 
-UNKNOWN = -1  # the number of a file
-MOST = 1 << 18  # changes of the file that are kept: captures whose times overlap change with every few packets
+UNKNOWN = -1  # in place of a file's number
+MOST = 1 << 18  # most changes of the file to keep, as captures whose times overlap change every few packets
 
 
 class FileTimes:
     """The number of the file that was read at a time. Captures are read in order of time."""
 
     def __init__(self) -> None:
-        self.ends: list[int] = []  # ns of the last packet before each change, not falling
-        self.numbers = [UNKNOWN]  # up to each of them, and after the last
+        self.ends: list[int] = []  # ns of the last packet before each change, ascending
+        self.numbers = [UNKNOWN]  # the file's number up to each of these times, and after the last
 
     @property
     def changed(self) -> int:
@@ -68,7 +68,9 @@ class FileMarks:
         return Among(texts(names), numbers, missing if missing.any() else None)
 
     def numbers(self, rows: CoreRows) -> Any:
-        """Return the number of each row's file, as a numpy.ndarray; UNKNOWN: it was read before these files."""
+        """Return the number of each row's file, as a numpy.ndarray; UNKNOWN: the row is older than the changes
+        that are kept.
+        """
         import numpy
 
         found = self.completed(rows.count)
@@ -78,7 +80,7 @@ class FileMarks:
         return found
 
     def completed(self, count: int) -> Any:
-        """Return the number of the file that was read when each row came, as a numpy.ndarray."""
+        """Return the number of the file that was read when each row was completed, as a numpy.ndarray."""
         import numpy
 
         starts, numbers = (numpy.array(each) for each in zip(*self.marks, strict=True))

@@ -1,6 +1,6 @@
 """Makes the blocks of a pcapng file: a section, interfaces, packets with times in nanoseconds.
 
-Source: draft-ietf-opsawg-pcapng. `struct` is used, as every piece of live traffic is written;
+Source: draft-ietf-opsawg-pcapng. The module uses `struct`, because each piece of live traffic becomes blocks;
 kcli.grammar.files.capture_formats has the grammar for reading.
 """
 

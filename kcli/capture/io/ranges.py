@@ -31,7 +31,9 @@ class RangePacket(NamedTuple):
 
 
 def cut(path: str, size: int) -> list[tuple[int, int | None]]:
-    """Return ranges (start, end) of about `size` bytes for `rows`; one without an end if the file can't be split."""
+    """Return ranges (start, end) of about `size` bytes for `rows`; one without an end if the file is not larger,
+    or can't be split.
+    """
     whole = Path(path).stat().st_size
     with Path(path).open("rb") as file:
         plain = file.read(4) in pcap_magic

@@ -265,7 +265,7 @@ class Bodies:
         return True
 
     def request_fits(self, frame: bytes) -> bool:
-        """Return whether these bytes are exactly one request of a known version."""
+        """Return whether these bytes are one request of a known version, up to their end (see `fills`)."""
         if len(frame) < 4 or not self.knows(*api_of(frame)):
             return False
         header, body = self.codecs(frame)
@@ -289,7 +289,9 @@ class Bodies:
         return True
 
     def response_fits(self, frame: bytes, api_key: int, version: int) -> bool:
-        """Return whether these bytes are exactly one response to a request with this API key and version."""
+        """Return whether these bytes are one response to a request with this API key and version, up to their end (see
+        `fills`). If the tables lack the version, any frame of at least four bytes counts.
+        """
         if not self.knows(api_key, version):
             return len(frame) >= 4
         try:

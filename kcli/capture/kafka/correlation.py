@@ -96,7 +96,7 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
     assert connection.client is not None
     server = 1 - connection.client
     ns = connection.streams[server].ns
-    oldest = connection.pending.first if connection.pending.odd else None  # the core finds tokens odd
+    oldest = connection.pending.first if connection.pending.odd else None  # a token has no frame, so it is odd
     if oldest is not None and oldest.token:
         connection.pending.popleft()
         connection.event("not-kafka", server, offset, len(frame) + PREFIX, "SASL token of the server")

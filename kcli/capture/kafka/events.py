@@ -30,8 +30,8 @@ class Link:
 class Event:
     """Bytes that are in no exchange, or a missing response.
 
-    kind: see Kind. offset: in that direction of the connection as captured, or in the file if there is no connection.
-    size: bytes. data: the bytes, if they could not be decoded.
+    kind: see Kind. offset: bytes from the start of that direction of the connection as captured, or of the file if
+    there is no connection. size: bytes. data: the bytes, if they could not be decoded.
     """
 
     kind: Kind

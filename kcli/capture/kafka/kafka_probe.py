@@ -1,10 +1,11 @@
 """Decides whether a connection is Kafka's at all. The rules:
 
 - The exchanges and events of a connection are held back until it is proved to be Kafka's: by a request and its response
-  that both decode to their last bytes, or by requests that do, if they outnumber the evidence against by two. Then
-  nothing is held back any more.
+  that both decode to their last bytes, or by requests that do, if they outnumber the evidence against by at least two.
+  Then nothing is held back any more.
 - Evidence against are complete messages of known versions that do not decode, responses without a request, and
-  impossible lengths; they only count if nothing is missing from the capture. With too many, it is not Kafka's.
+  impossible lengths; the latter two only count if nothing is missing from the capture. With too much evidence, the
+  connection is not Kafka's.
 - Signs for it are requests in versions beyond the tables, requests cut short by a loss or the capture's end, and a
   single request that decodes. At its end a connection is Kafka's if there is a sign for it and no evidence against it,
   or if its first request decodes.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 AHEAD = 4  # most stretches at a time
 LARGE = 1 << 24  # bytes of output for a stretch; larger output waits for its turn, in a file
 MESSAGE = struct.Struct("=Bqq")  # a Task; bytes of segments, and of the topic names after them
-SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; is it in the file; the rest of a `WorkerOutput`
+SIZES = struct.Struct("=3q?q?")  # bytes of text, marks, names; whether they are in the file; spent, exceeded
 
 
 class Task(enum.IntEnum):

@@ -13,7 +13,7 @@ from kcli.tables.core_rows import CoreRows
 
 
 class HeldRows:
-    """The rows from `ExchangeRows.take_columns`, valid until the next call of that."""
+    """The exchanges in columns from `ExchangeRows.take_columns`, by row."""
 
     def __init__(self, taken: dict[str, Any], bodies: Bodies) -> None:
         self.taken, self.bodies = taken, bodies

@@ -27,7 +27,7 @@ LAZY_CHUNK = 128 * 1024
 MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)
 MIB = 1 << 20
 APIS = ("PRODUCE", "FETCH", "SHARE_FETCH")  # by the core's numbers
-ID, QUOTED = 1, 2  # kinds of a topic's text, other than its name; an endpoint's text has them, too
+ID, QUOTED = 1, 2  # kinds of a topic's text in the core; in other kinds (a name, an endpoint) the text is plain
 COMPRESSIONS = [*CODECS, *(f"unknown-{number}" for number in range(len(CODECS), 8))]
 
 

@@ -94,7 +94,7 @@ def cooked2(layers: Layers) -> Layer:
 
 
 def pppd_frame(layers: Layers) -> Layer:
-    """Skip a PPP header with a direction in place of its address; return the next layer."""
+    """Skip the direction in place of PPP's address, and the control field if there is one; return the next layer."""
     layers.skip(1 if layers.left > 1 and layers.peek(Int8ub, 1) != 3 else 2)
     return ppp_frame
 

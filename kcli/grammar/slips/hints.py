@@ -141,7 +141,7 @@ def next_message(layout: Layout, frame: bytes, reads: Callable[[bytes], bool]) -
 
 
 def start_hints(frame: bytes, dialect: str | None) -> list[Hint]:
-    """Return hints for an API key or version that has another width, is missing, or is there twice."""
+    """Return hints for an API key or version that has another width, or is there twice."""
     found, tables = list[Hint](), catalog(dialect)
     for at, name in ((0, "requestApiKey"), (VERSION_AT, "requestApiVersion")):
         for repair in repairs_at(Place(name, at, at + 2, "int16", closes=False), frame):

@@ -29,8 +29,8 @@ class JsonForm(NamedTuple):
 
 
 class Grammar(Construct):  # type: ignore[type-arg]
-    """A construct of Kafka's bytes. Each call has a trace of its own, unless construct's context has one (`trace=`);
-    then a dict as value gets the odd encodings as "_encodings".
+    """A construct of Kafka's bytes. A call has a trace of its own, unless construct's context has one (`trace=`). With
+    its own, it adds odd encodings to a dict as "_encodings".
     """
 
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:

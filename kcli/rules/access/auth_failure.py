@@ -2,7 +2,7 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# Of no rows array_agg with a FILTER is NULL in DuckDB and empty in Spark, so it is asked only where there are some.
+# Without rows, array_agg with a FILTER is NULL in DuckDB and empty in Spark, so it is used only if there are some.
 # A client that is logged in asks for something. Where nothing of the broker is captured, connections that end behind
 # the login, or the choice of its mechanism, without any other request, show that it was refused, or not answered.
 RULE = Rule(

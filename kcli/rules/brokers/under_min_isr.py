@@ -2,8 +2,9 @@
 
 from kcli.rules.rule import CRITICAL, Rule
 
-# The missing replicas are those that the latest Metadata leaves out of the ISR. Clients may not have asked since: then
-# it is a follower that asked the refusing leader before and does so no more, or a replica whose broker is away.
+# The missing replicas are those that the latest Metadata leaves out of the ISR. If clients have not requested Metadata
+# since, they are followers that fetched from the refusing leader before and have stopped, or replicas whose broker is
+# down.
 # Refusals at a single moment do not count: a broker of 4.x that can't verify a transaction at that moment answers old
 # clients with the same error (KIP-890), and accepts their retry a moment later.
 RULE = Rule(

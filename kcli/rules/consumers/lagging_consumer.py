@@ -15,7 +15,7 @@ SLOWER = """last_lag >= 20 AND last_lag - first_lag >= least(first_lag + 10, gre
 # one early: the next commit is missing, or (max_by of DuckDB skips nulls) is the last one itself. Most readers are left
 # out first, because the rest of the query is expensive: those that end less than 20 records behind, stand still, or
 # read a topic that does not grow; and then those that keep up from their first to their last known offset. A slow
-# broker does not explain one that gets to far less than half of what comes from several brokers.
+# broker does not explain a consumer that reads less than 40 % of the records on several brokers.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",

@@ -6,7 +6,7 @@ from kcli.rules.rule import Rule
 # A broker that answers nobody in the meantime hangs, and its clients are right to give up. An answer that is missing in
 # the capture does not count as one that the client did not wait for. If the broker may answer within the timeout, and
 # mostly does, it was late by exception.
-# A process that ends closes all its connections at a moment, each with a Fetch that waits: that counts once.
+# A process that ends closes all its connections at once, each with a waiting Fetch; that counts once.
 # If only a piece of the answer comes, after the client's FIN, as a RST cuts it, the client did not wait for it.
 RULE = Rule(
     finding="request-timeout-too-short",

@@ -3,8 +3,8 @@
 from kcli.rules.rule import Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
-# A quota on request time delays for at most one window (a second), a quota on bytes for as long as needed, and one on
-# changes of topics and partitions the requests that make them.
+# A quota on request time delays for at most one window (a second), a quota on bytes for as long as needed. A quota on
+# changes of topics and partitions delays only the requests that make them.
 RULE = Rule(
     finding="throttled",
     title="clients throttled by quotas",

@@ -3,8 +3,8 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # A Fetch before version 3 gets no batch that is larger than its limit, and before version 10 (clients before 2.1) its
-# client may not know zstd: a broker that knows the topic's compression refuses it, and sends what a producer has
-# compressed by itself. Some libraries know zstd and keep to old versions: these read on.
+# client may not know zstd. A broker rejects such a Fetch if it knows the topic's compression, but sends batches that a
+# producer compressed by its own choice. Some libraries know zstd although they use old versions; these read on.
 RULE = Rule(
     finding="unreadable-batch",
     title="batches that an old client can't read",

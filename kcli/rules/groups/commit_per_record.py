@@ -2,12 +2,12 @@
 
 from kcli.rules.rule import Rule
 
-# There are about as many accepted commits as records, and many in a second, or the client spends its time waiting for
-# them. Each may move on by one, or all may commit the end of the current
-# batch (aiokafka). A client that commits once for each Fetch commits by batch, even if a batch has two records. If
-# nearly every Fetch brings one record, the larger ones decide: one commit for each, or as many as records. Without
-# larger ones, the library decides: kafkajs commits each batch by default, and only kafkajs uses version 5. Commits
-# explain a lag, or an unread socket, only if they take the client's time.
+# There are about as many accepted commits as records. They are many in a second, or the client spends its time waiting
+# for them. Each may move on by one, or all may commit the end of the current batch (aiokafka). A client that commits
+# once for each Fetch commits by batch, even if a batch has two records. If nearly every Fetch brings one record, the
+# larger ones decide: one commit for each, or as many as records. Without larger ones, the library decides: kafkajs
+# commits each batch by default, and only kafkajs uses version 5. Commits explain a lag, or an unread socket, only if
+# they take the client's time.
 RULE = Rule(
     finding="commit-per-record",
     title="a commit for each record",

@@ -17,8 +17,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # for another member. A member that was stuck before the capture began fetches nothing in it. Its partitions grow,
 # belong to topics that its group reads, and nobody of the group fetches them. At most as many such members are reported
 # as there are such partitions, as other members may have none. If no other member fetches, and the member does not
-# repeat a commit, it may still work on its records. A heartbeat that is refused is no sign of life: its sender is no
-# member (an instance id that another one holds, KIP-848), and gets no records.
+# repeat a commit, it may still work on its records. A rejected heartbeat is no sign of life, as its sender is no
+# member (its instance id is held by another one, KIP-848), and gets no records.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive but consume nothing",

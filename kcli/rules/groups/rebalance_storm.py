@@ -7,10 +7,10 @@ from kcli.rules.rule import Rule
 # that disappears without LeaveGroup (Streams). A cooperative assignor needs one more round for revoked partitions; some
 # clients say so in the reason, where it is not redacted. A client with far more members than it ever had at once is no
 # deployment. Workers of Connect join again for each connector that is created or changed: of these only new members
-# count. A job that starts again and again has one member at a time, a new process each time, which leaves at its end
-# and goes on from its last offset: nobody waits. Causes: a member leaves by itself; or it is removed for lack of
-# heartbeats although it is alive (its old member id is refused then); or members see changed topics or partitions (Java
-# says so).
+# count. A job that is started repeatedly has one member at a time, a new process each time. It leaves at its end, and
+# the next one continues from its last offset, so nobody waits. Causes: a member leaves by itself; or it is removed for
+# lack of heartbeats although it is alive (its old member id is refused then); or members see changed topics or
+# partitions (Java says so).
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance repeatedly",

@@ -3,8 +3,8 @@
 from kcli.rules.rule import OF_TOPIC, Rule
 
 # Half of the bytes; of three partitions 70 %; or 40 % if every other partition that is written to gets little.
-# A capture without the traffic of a broker that leads partitions of the topic lacks what is written there: it is told
-# that the rule can't judge it.
+# A capture without the traffic of a broker that leads partitions of the topic lacks what is written there, so the rule
+# reports that it cannot judge the topic.
 RULE = Rule(
     finding="hot-partition",
     title="partitions that get far more than their share",

@@ -7,7 +7,7 @@ INSTEAD = (
     "reset the offsets of groups knowingly (kafka-consumer-groups.sh --reset-offsets); restart clients that still ask "
     "with the old id"
 )
-# Where Metadata says to the end that the topic does not exist, and nothing shows a new one, it was deleted alone.
+# If Metadata denies the topic to the end, and nothing shows a new one, the topic was only deleted.
 # A new leader's high watermark is lower for a moment, until its followers have fetched: that is no smaller log.
 RULE = Rule(
     finding="topic-recreated",

@@ -146,7 +146,7 @@ class Rules:
             here = f"{path}{name[:1].lower() + name[1:]}" if isinstance(name, str) else path.rstrip(".")
             self.field(field, here, flexible, top)
             if isinstance(name, str):
-                if here in names:  # keys include the path: Java and JSON names begin with a small letter
+                if here in names:  # with a small first letter, as all names in Java and JSON
                     self.report(field, here, "name-twice", f"another field of the name {name} stands before it")
                 names.add(here)
             tag = field.get("tag")

@@ -148,7 +148,7 @@ def graft_versions(old: Message, new: Message, versions: list[int]) -> tuple[Fie
 
 
 def graft(base: tuple[Field, ...], old: tuple[Field, ...], version: int, *, cut: bool, path: str) -> tuple[Field, ...]:
-    """Return `base` with the fields of `old` in this version. cut: remove the fields that `old` lacks from the
+    """Return `base` with the fields of `old` in this version. cut: fields that `old` lacks lose this
     version.
     """
     result = list(base)
