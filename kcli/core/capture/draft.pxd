@@ -43,8 +43,8 @@ cdef int extents_add(Draft draft, Extents* extents, int64_t first, int64_t size,
 cdef int extents_fill(Draft draft, Extents* extents, int64_t first, const uint8_t* data, int64_t size) except -1
 cdef void extents_free(Extents* extents) noexcept
 
-# Append a packet with redacted headers and a blank payload; return the place of its first byte. head: complete except
-# for the places.
+# Append a packet with redacted headers and a blank payload; return the place of its first byte. head: its `flow` and
+# `kind` are set; the other fields are set here.
 cdef int64_t put_blank(
     Draft draft, object names, bint keep, const Packet* packet, const Segment* segment, DraftHead* head
 ) except -1

@@ -71,7 +71,7 @@ cdef class CaptureEngine:
     cdef readonly uint64_t fragments  # IP fragments, except those that completed a datagram
     cdef readonly dict unread         # the number of packets without a segment, by kind (packets.h)
     cdef readonly object first_ns, next_ns
-    cdef readonly uint64_t earliest, latest    # times of packets since `since`; 0: none
+    cdef readonly uint64_t earliest, latest    # times of packets since the last call of `since`; 0: none
     cdef uint64_t chosen_hash
     cdef bint choosy, chosen_alone
     cdef uint64_t sampled      # of 2^32 connections; 0: all
@@ -105,8 +105,8 @@ cdef class CaptureEngine:
         self.facts = facts
 
     def choose(self, uint64_t ends, bint alone):
-        """Read only one connection's packets, or all except those, as if there were no others. ends:
-        `kcli.core.capture.packet_shuffle.hash_of` the connection.
+        """Read the packets of one connection (`alone`), or of all others, as if there were no more. ends: its hash, see
+        `kcli.core.capture.packet_shuffle.hash_of`.
         """
         self.choosy, self.chosen_hash, self.chosen_alone = True, ends, alone
 
@@ -268,7 +268,7 @@ cdef class CaptureEngine:
 
     @property
     def unjoined(self):
-        """The `fragments` whose datagram is incomplete; before the end, it may still be completed."""
+        """The number of `fragments` whose datagram is incomplete, or is not yet complete while packets come."""
         return self.fragments - self.joiner.joined
 
     @property

@@ -77,7 +77,7 @@ cdef void prune(Extents* extents) noexcept:
 
 
 cdef int extents_fill(Draft draft, Extents* extents, int64_t first, const uint8_t* data, int64_t size) except -1:
-    """Write redacted bytes wherever they are. first: the first one's offset."""
+    """Write redacted bytes, from `first` on, to every entry that has some of them."""
     cdef size_t at, end
     cdef int64_t low, high
     cdef Extent* each
@@ -92,7 +92,7 @@ cdef int extents_fill(Draft draft, Extents* extents, int64_t first, const uint8_
 
 
 cdef int copy_bytes(Draft draft, Extent* source, int64_t first, int64_t size, int64_t place) except -1:
-    """Write the `size` bytes from `first` on that another entry has to a place."""
+    """Copy those of the `size` bytes from `first` on that another entry has. place: that of `first` in the draft."""
     cdef int64_t low = max(source.first, first), high = min(source.first + source.size, first + size)
     cdef bytes data
     if low < high:

@@ -101,8 +101,8 @@ cdef class Flows:
     cdef Flow* of_path(self, Flow* found, Segment* s) except NULL:
         """Return the connection of a segment among those with the same two ends, by the segment's path. It is one whose
         packets took this path, or else the one whose numbers fit best, as a connection may be captured in several
-        places, and its directions may take different paths; or else one that does not contradict. Add another
-        connection if there is none.
+        places, and its directions may take different paths; or else one without packets of the sender, whose other end
+        has none or took this path. Add another connection if there is none.
         """
         cdef Flow* flow = self.slots[found.hash & (self.slot_count - 1)]
         cdef Flow* best = NULL
@@ -171,7 +171,7 @@ cdef class Flows:
         return 0
 
     cdef int unlink(self, Flow* flow) except -1:
-        """Remove a connection from the table, as another one of the same ends replaces it."""
+        """Remove a connection from the table: it is discarded, or another one of the same ends replaces it."""
         cdef Flow** place = &self.slots[flow.hash & (self.slot_count - 1)]
         while place[0] != NULL:
             if place[0] == flow:

@@ -1,23 +1,18 @@
 """Joins IP fragments to datagrams, as the receiving host does (RFC 791, RFC 8200; Linux, inet_fragment.c).
 
 - Fragments belong together by addresses, protocol and identification, and by the path that they took (VLANs, tunnels,
-interfaces), so a datagram captured on two interfaces is joined twice.
-
+  interfaces), so a datagram captured on two interfaces is joined twice.
 - They may come in any order. One that lies within received bytes is a repetition, and the first bytes stay. One that
-overlaps them otherwise ends its datagram, as do one that contradicts its length and one beyond the largest datagram; no
-host would accept those (RFC 5722).
-
+  overlaps them otherwise ends its datagram, as do one that contradicts its length and one beyond the largest datagram;
+  no host would accept those (RFC 5722).
 - A datagram is complete for the capture's clock when its last missing fragment comes, and has that packet's time. One
-that is incomplete after half a minute, in IPv6 a minute, stays so.
-
+  that is incomplete after half a minute, in IPv6 a minute, stays so.
 - Identifications repeat after 65,536 datagrams. If the checksums of a capture have been right, a wrong one means that
-older fragments belong to another datagram. A fragment of a datagram that was complete is a repetition only with the
-same bytes.
-
+  older fragments belong to another datagram. A fragment of a datagram that was complete is a repetition only with the
+  same bytes.
 - Memory is bounded by bytes and datagrams; the oldest ones are dropped. Fragments of UDP without a tunnel are not kept.
-
 - A complete datagram becomes a packet with the first fragment's headers. The length in IP headers around it is set to
-0, as it no longer holds.
+  0, as it no longer holds.
 """
 
 cimport cython
@@ -107,7 +102,7 @@ cdef class Fragments:
         return False
 
     cdef Datagram* find(self, uint64_t ts, uint64_t hash, const Segment* s) noexcept:
-        """Return the datagram of a fragment; NULL for the first fragment."""
+        """Return the datagram of a fragment; NULL if there is none, or only an expired one."""
         cdef Datagram* d = NULL if self.slots == NULL else self.slots[hash & (SLOTS - 1)]
         while d != NULL and not (
             d.hash == hash and d.id == s.seq and d.path == s.path and d.protocol == s.window and d.sender == s.sender
@@ -265,7 +260,7 @@ cdef class Fragments:
                 self.drop(queue.first)
 
     cdef void drop(self, Datagram* d) noexcept:
-        """Forget a datagram."""
+        """Remove a datagram from its table and queue, and free it."""
         cdef Datagram** place = &self.slots[d.hash & (SLOTS - 1)]
         while place[0] != d:
             place = &place[0].chain
@@ -295,7 +290,7 @@ cdef uint64_t weight(const Datagram* d) noexcept:
 
 
 cdef void forget(Datagram* d) noexcept:
-    """Free a datagram."""
+    """Free the buffers of a datagram."""
     cdef uint64_t held = weight(d)
     free(d.data)
     free(d.runs)

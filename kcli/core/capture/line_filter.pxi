@@ -10,7 +10,7 @@ cdef extern from *:
     #define KC_NAMED ",\\"_topicName\\":"
     #define KC_NO_ID "AAAAAAAAAAAAAAAAAAAAAA"
 
-    /* Whether a line has a topic id without its name behind it; one in front may be there. */
+    /* Returns whether a line has a topic id without its name after it; the name may be before it. */
     static int kc_may_be_nameless(const char *text, size_t size) {
         const char *end = text + size, *at = text;
         while ((at = memmem(at, end - at, KC_ID, sizeof(KC_ID) - 1)) != NULL) {

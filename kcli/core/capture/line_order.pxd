@@ -13,7 +13,8 @@ cdef struct Mark:
     uint32_t learnt, missed
 
 
-# The causes of lines by a segment, in order. Lines of the first two are ordered by a number of 62 bits.
+# The causes of lines at a segment, in the order of their lines. Lines of the first two are also ordered by a number of
+# 62 bits.
 cdef enum Cause:
     OVERDUE                # connections that have waited long enough
     SILENT                 # connections that ended, by when they began

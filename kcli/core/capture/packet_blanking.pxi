@@ -35,7 +35,7 @@ cdef int64_t put_blank(
     memcpy(out, data, head.ip)
     if not keep:
         put_hardware(names, <int>head.link, data, out)
-    if head.link == 113:         # bytes after an address, filled by other hardware
+    if head.link == 113:         # the rest of the address field, for longer addresses
         memset(out + 12, 0, 2)
     elif head.link == 276:
         memset(out + 18, 0, 2)

@@ -86,8 +86,8 @@ static inline uint64_t kc_hash_ends(const kc_ends *e) {
     return kc_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
 }
 
-/* Returns the meaning of the SACK option (RFC 2018, 2883): its first block is beyond the acknowledgement, or below it.
- * */
+/* Returns KC_DSACK if the first block of the SACK option is below the acknowledgement or within the second block,
+ * KC_SACK if it is beyond (RFC 2018, 2883). */
 static inline uint8_t kc_sack_of(const uint8_t *p, uint32_t n, uint32_t ack) {
     for (uint32_t at = 20; at + 1 < n && p[at];) {
         if (p[at] == 1) { at++; continue; }

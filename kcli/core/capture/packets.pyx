@@ -29,7 +29,7 @@ MAGICS = {
     b"\xa1\xb2\xc3\xd4": (True, 1000000, 16),
     b"\x4d\x3c\xb2\xa1": (False, NANO, 16),
     b"\xa1\xb2\x3c\x4d": (True, NANO, 16),
-    b"\x34\xcd\xb2\xa1": (False, 1000000, 24),   # modified: interface, protocol and packet type behind the lengths
+    b"\x34\xcd\xb2\xa1": (False, 1000000, 24),   # modified: interface, protocol and packet type after the lengths
     b"\xa1\xb2\xcd\x34": (True, 1000000, 24),
 }
 
@@ -69,7 +69,7 @@ cdef class PacketReader:
         return True
 
     cdef int take(self, const uint8_t* p, size_t n, size_t* used, Packet* packet) except -2:
-        """Read the next packet or other block at the start of these bytes. used: set to the bytes of it."""
+        """Read the next packet or other block at the start of these bytes. used: set to its size in bytes."""
         if not self.started:
             return self.take_header(p, n, used)
         if self.blocks:
@@ -98,7 +98,7 @@ cdef class PacketReader:
         if n < self.head:
             return FOUND_END
         captured = self.u32(p + 8)
-        # Some writers have fractions of a second or more; they are accepted if all else fits.
+        # Some writers let the fraction reach a second or more, which is accepted if all else fits.
         if captured > LARGEST or self.u32(p + 4) >= interface.divisor and not self.makes_sense(p, 0):
             self.problem = "a packet's header makes no sense"
             return FOUND_DAMAGE
@@ -256,8 +256,8 @@ cdef class PacketReader:
         """Return (bytes used, [(offset, ns, link type, length on the wire, connection, packet)]) for the whole packets
         in `data`.
 
-        connection: bytes that only both directions of one connection share; b"" without TCP. It stops before damage;
-        `problem` has the reason.
+        connection: bytes that are the same for both directions of a connection, and for no others; b"" without TCP. It
+        stops before damage; `problem` has the reason.
         """
         cdef Packet packet
         cdef Segment segment

@@ -4,7 +4,7 @@ connections.
 Each process gets every segment, so that all have the same counts and the same clock: whole segments for its own
 connections, and only the time (8 bytes) for others. Connections are in buckets by the hash of their ends. A bucket's
 process is chosen with its first segment: the one with the least work so far. Once all buckets have a process the work
-is no longer balanced, so there are many.
+is no longer balanced, so there are many buckets.
 """
 
 cimport cython

@@ -269,7 +269,7 @@ cdef bint pass_first(Flow* flow) noexcept:
 
 
 cdef inline void acknowledge(Side* side, Segment* s) noexcept:
-    """Note the highest acknowledgment. BELOW lower ones in a row override it, as it was from a damaged packet then."""
+    """Note the highest acknowledgment. BELOW lower ones in a row override it, as then a damaged packet had it."""
     cdef int32_t distance = ahead(s.ack, side.acked)
     if side.known and ahead(s.ack, side.next) > FARTHEST:
         s.flags &= ~KC_ACK       # no window is so wide: a damaged packet

@@ -64,7 +64,7 @@ cdef struct Flow:
     void* state            # the handler's state
     uint32_t paths[2][PATHS]   # the paths of each end's packets (Segment.path), the latest first; 0: none
     uint64_t last          # when its last packet came
-    uint64_t born          # packets of the whole capture before its first one
+    uint64_t born          # packets of the whole capture up to its first one
     uint64_t syn           # the time of the client's last SYN, until the handshake is over
     int client             # the end that connected; -1: unknown
     Flag waiting, reset, done
@@ -74,7 +74,7 @@ cdef struct Flow:
     uint64_t since         # when it was blocked, or closed
     uint64_t deadline
     uint64_t mark          # packets of the whole capture before it was blocked
-    int64_t round_trip     # from the client's SYN to the acknowledgement of the server's, ns; -1: unknown
+    int64_t round_trip     # from the client's SYN to its ACK of the server's SYN, ns; -1: unknown
     Timers* timers         # the heap that it is in, and its place
     size_t place
     Flow* older

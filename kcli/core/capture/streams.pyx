@@ -3,8 +3,8 @@
 - A direction starts at its SYN, at the byte that the other end acknowledges in its SYN or in its first packet after
   that, or, in a connection that began before the capture, at the lowest byte in its first packets (START_PACKETS of
   them, or a quarter of a second).
-- Connections of the same two ends are told apart by the path of their packets (VLANs, tunnels, interfaces), if sequence
-  numbers differ: see `Flows.of_path`.
+- Connections of the same two ends are told apart by the path of their packets (VLANs, tunnels, interfaces), unless
+  their sequence numbers fit: see `Flows.of_path`.
 - Bytes are passed on once and in order. A segment waits for the bytes before it, and for the bytes of the other
   direction that it acknowledges, so a request is before its response, however the capture mixed them up.
 - Acknowledged bytes were received. If they are still missing LOSS_PACKETS packets of the connection or a second later,

@@ -2,8 +2,8 @@
 
 
 cdef int relieve(Streams streams) except -1:
-    """Drop the held data of the connections that hold most; if that is not enough, of those that were silent
-    longest.
+    """Make the connections that hold most pass on or drop their data; if that is not enough, end those that were
+    silent longest.
     """
     cdef uint64_t enough = streams.memory - streams.memory // 4
     cdef Flow* flow = streams.flows.first
@@ -29,7 +29,7 @@ cdef int relieve(Streams streams) except -1:
 
 
 cdef int give_up(Streams streams, Flow* flow) except -1:
-    """Pass on a connection's held data, or drop it, as too much memory is held."""
+    """Pass on or drop the held data of a connection, as too much memory is held."""
     streams.reassembly.give_up(flow)
     if flow.waiting and not flow.reset and not blocked(flow):
         streams.unwait(flow)

@@ -43,7 +43,7 @@ cdef struct Sender:
     uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows
     uint64_t zero_ns
     uint64_t resent_wait_ns    # the longest pause before a retransmission
-    uint64_t unacked_ts        # when acknowledgements of its bytes ended
+    uint64_t unacked_ts        # since when its bytes are not acknowledged; 0: all are
     uint64_t unacked_silence_ns, unacked_resent    # the connection's silence before that; retransmissions since
     int64_t alert              # a TLS alert, level * 256 + description; -1: none
     uint64_t alert_ts

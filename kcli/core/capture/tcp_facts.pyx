@@ -23,7 +23,7 @@ include "tcp_names.pxi"
 cdef enum:
     SLOTS = 1 << 14
     FARTHEST = 1 << 28      # bytes between two sequence numbers of one stream
-    TWICE_NS = 500000       # repeated within this time: captured twice, not sent twice
+    TWICE_NS = 500000       # repeated sooner: captured twice, not sent twice
     SYN_NS = 100000000      # the same for a SYN, which is retransmitted after a second (RFC 6298)
     REORDER_NS = 3000000    # a hole filled within this time was packets out of order
     TALK_WIDTH = 6
@@ -35,7 +35,7 @@ cdef enum:
     FATAL = 2
     UNREADABLE = 255        # in place of a description
     HANDSHAKE_3 = 0x1603    # the start of a TLS stream
-    READY = 5000            # rows that are many
+    READY = 5000            # rows at which `full` is called
 
 # The columns of a row: TALK, then SENDER for its client's end and for its server's; client -1: for both ends, in any
 # order.
@@ -79,7 +79,7 @@ cdef class TcpFacts:
         return text(&self.ends), text(&self.numbers)
 
     def resent(self):
-        """Return (one "address:port", the other, number of retransmitted segments) for open connections with any."""
+        """Return (one "address:port", the other, number of retransmitted segments) of counted connections with any."""
         cdef Talk* talk = self.first
         found = []
         while talk != NULL:

@@ -53,7 +53,7 @@ cdef int open_records(
     """Read the contents of whole records. The connection may be handed over meanwhile, and is if a record does not
     decrypt.
 
-    owner: holds the records, and is emptied.
+    owner: holds the records, and is emptied; NULL: none.
     """
     cdef bytes text, rest
     cdef size_t n, used

@@ -75,8 +75,8 @@ cdef enum Code:
     SHORT            # `need` bytes, but only `left` are there
     LONG_VARINT      # a varint of more than 32 bits
     NOT_NULLABLE     # null in a version without null
-    COUNT            # an array of `need` elements without bytes, but only `left` bytes are there
-    TAG_SIZE         # a tagged field of `need` bytes that has `left`
+    COUNT            # an array of `need` elements that may take no bytes; `left` bytes are there
+    TAG_SIZE         # a tagged field whose size is `need` bytes and whose value takes `left`
     ODD              # perhaps lawful, but not canonical: for the fallback
     RAISED           # a Python exception is set
 

@@ -18,7 +18,7 @@ typedef struct {
 
 static inline int kc_is_lent(const kc_out *out) { return out->capacity & 1; }
 
-/* Writes the next text to this memory, as long as there is room. */
+/* Lends memory to `out` for its next text, which moves to memory of its own when it outgrows this. */
 static inline void kc_lend(kc_out *out, char *data, size_t size) {
     if (!kc_is_lent(out)) free(out->data);
     out->data = data;

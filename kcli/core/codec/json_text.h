@@ -1,7 +1,7 @@
 /* Text from bytes: the JSON forms of numbers, strings, bytes and uuids.
  *
- * A function with `char *p` writes there and returns the end; its caller has reserved the room. A function with `kc_out
- * *` reserves the room itself and returns KC_OK, KC_MEMORY or KC_UTF8. */
+ * A function with `char *p` writes there and returns the end; its caller has reserved the room.
+ * A function with `kc_out *` reserves the room itself and returns KC_OK, KC_MEMORY or KC_UTF8. */
 #ifndef KCLI_TEXT_H
 #define KCLI_TEXT_H
 
@@ -103,8 +103,8 @@ static inline int kc_uuid_parse(uint8_t *uuid, const uint8_t *text) {
     return bits & 15 ? -1 : 0;
 }
 
-/* Returns the length of the well-formed UTF-8 character at `s` (RFC 3629: no surrogates, no over-long forms); 0: none.
- * */
+/* Returns the length of the well-formed UTF-8 character at `s` (RFC 3629: no surrogates, no over-long forms),
+ * or 0. */
 static inline size_t kc_utf8_char(const uint8_t *s, size_t left) {
     uint8_t c = s[0];
     if (c < 0x80) return 1;

@@ -8,7 +8,7 @@ cdef enum Side:
 cdef str TAG_SECTION = "_tags"
 
 
-cdef struct TagHead:      # the section of one side
+cdef struct TagHead:      # the current tag in one side's section
     uint32_t left         # tags after this one
     uint32_t tag, size
     int64_t before

@@ -78,7 +78,7 @@ cdef int scan_tag(Step* step, uint32_t size, Cursor* cursor, Out* out) noexcept:
 
 
 cdef inline int scan_fixed(Step* step, TopicSeen* topic, Cursor* cursor, Out* out) noexcept:
-    """Read a fixed field that may be invalid, or has a meaning for others."""
+    """Read a fixed field that is an error code or a topic's id, or that may have no JSON."""
     cdef int64_t code
     cdef char* p
     if step.role == TOPIC_ID:

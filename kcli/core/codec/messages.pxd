@@ -80,7 +80,7 @@ cdef struct Cursor:
     int code
     Py_ssize_t where      # bytes from base to the fault
     int64_t need, left    # numbers for the error's text, by code
-    int64_t says, here    # the innermost array whose count is more than its elements; -1: none
+    int64_t says, here    # of the innermost array with fewer elements than its count: count, elements; -1: none
     PyObject* path        # a list of names and indexes, innermost first, or NULL
     JsonContext* context
 
@@ -110,7 +110,7 @@ cdef class Node:
     cdef readonly Py_ssize_t least         # the fewest bytes of a value
     cdef Py_ssize_t fixed                  # the bytes of every value, except for its tags; 0: they vary
     cdef bint silent                       # any bytes of the fixed width are a value, and none tell an error or a topic
-    cdef readonly bint guarded             # JSON hides bytes of no known field
+    cdef readonly bint guarded             # JSON hides bytes that belong to no known field
     cdef public object fallback            # the interpreted codec, for bytes that the core refuses
 
     cdef PyObject* read_c(self, Cursor* cursor) noexcept
@@ -141,7 +141,7 @@ cdef struct Pick:         # a field of a run: its offset in the run's bytes, and
     int op, at, slot
 
 
-cdef struct Blank:        # a slot of an entry without a value for it
+cdef struct Blank:        # the value of a slot in entries that have none for it
     int64_t value
     int slot
 

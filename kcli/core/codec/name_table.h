@@ -86,14 +86,15 @@ static int kc_name_keep(kc_names *names, const uint8_t *id, const char *text, si
     return names->logging ? kc_name_log(names, id, text, size) : 0;
 }
 
-/* Keeps the newest name of an id; returns 0, or -1 without memory. The zero id is ignored, as it stands for no topic.
- * */
+/* Keeps the newest name of an id, but none for the zero id, which stands for no topic; returns 0, or -1 without
+ * memory. */
 static int kc_name_learn(kc_names *names, const uint8_t *id, const char *text, size_t size) {
     static const uint8_t zero[16];
     return memcmp(id, zero, 16) ? kc_name_keep(names, id, text, size) : 0;
 }
 
-/* Notes that an id has no name, except zero (no topic) and one (the cluster's metadata). */
+/* Notes that an id has no name; `missed` does not count zero (no topic) and one (the cluster's metadata). Returns 0, or
+ * -1 without memory. */
 static int kc_name_miss(kc_names *names, const uint8_t *id) {
     static const uint8_t kept[15];
     if (!names->missing && !(names->missing = (kc_names *)calloc(1, sizeof(kc_names)))) return -1;

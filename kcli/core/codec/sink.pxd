@@ -19,7 +19,7 @@ cdef struct Exchange:
     size_t response_size
     uint64_t began            # when the request's first bytes came
     uint64_t answering        # when the response's first bytes came; 0 without one
-    int64_t pause             # since the previous response; -1: others in flight, or none before
+    int64_t pause             # from the previous response to `began`; -1: others were in flight, or none came before
     int64_t in_flight         # unanswered requests when this one was complete; -1: unknown
 
 

@@ -9,7 +9,7 @@ cdef enum Role:
     RESOURCE_TYPE = 4
 
 cdef enum:
-    KEY_ROOM = 64         # keys are copied as whole blocks of 32 or 64 bytes, padded, without a length
+    KEY_ROOM = 64         # room for a key: it is padded, as its first 32 bytes are copied as one block
     VALUE_ROOM = 24       # the longest fixed value: a uuid in quotes
     SEVERAL = -1          # see Step.error_at
     KEPT_STRING = 64      # strings up to this length are kept, and reused without a new object

@@ -1,5 +1,5 @@
-/* Inserts topic names after topic ids in JSON text that has only ids: `,"_topicName":"orders"` before an object ends.
- * */
+/* Inserts topic names after topic ids in JSON text that has only ids: `,"_topicName":"orders"` before an object
+ * ends. */
 #ifndef KCLI_NAMING_H
 #define KCLI_NAMING_H
 

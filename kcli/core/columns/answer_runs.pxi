@@ -27,7 +27,7 @@ cdef class AnswerRuns:
     cdef int put(
         self, Partitions partitions, uint64_t link, uint64_t client, int64_t api, int64_t ts, int64_t answered
     ) except -1:
-        """Count the responses without an error, and those of a broker that does not lead. link, client: numbers."""
+        """Count the responses without an error, and those with a leadership error. link, client: numbers."""
         cdef size_t i
         cdef uint64_t at, a, b
         cdef Part* part

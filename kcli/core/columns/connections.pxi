@@ -1,7 +1,6 @@
 # Facts about connections, by number.
 
-# A connection: the number of its client's and broker's profile, those of its server's text and its client's address,
-# and its sums.
+# A connection: its voice (see Voices), the numbers of its server's text and its client's address, and its sums.
 cdef struct Link:
     int64_t voice
     uint32_t server, address
@@ -48,7 +47,7 @@ cdef class Connections:
         return number
 
     cdef int know(self, uint32_t number, const uint8_t* text, size_t size) except -1:
-        """Note a new connection's ends. The client's address is without port and brackets."""
+        """Note a new connection's ends. The client's address is without its port and the brackets of IPv6."""
         cdef Link* grown
         cdef Link* link
         cdef size_t cut = dash(text, size), start = cut + 1, stop = size
@@ -92,7 +91,7 @@ cdef class Connections:
         return made
 
     cdef dict end(self, bint counted):
-        """Return the dictionaries of all connections, with their sums if `counted`, and forget these."""
+        """Return the dictionaries of all connections, with their sums if `counted`, and forget the connections."""
         cdef Py_ssize_t i, count = self.links.count
         server_of, address_of = (PyBytes_FromStringAndSize(NULL, count * sizeof(int32_t)) for _ in range(2))
         sums = PyBytes_FromStringAndSize(NULL, count * sizeof(Sums) if counted else 0)

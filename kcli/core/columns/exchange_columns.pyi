@@ -8,7 +8,7 @@ from kcli.core.codec.sink import Sink
 
 ROW_COLUMNS: dict[str, tuple[str, ...]]  # the columns of each kind of row from `take_columns`
 
-# (selection, column of each slot, whether records follow, whether topics have ids).
+# (selection, column of each slot, whether records follow the slots, whether topics have ids instead of names).
 Side: TypeAlias = tuple[Selection, list[int], bool, bool]
 
 class Layout:

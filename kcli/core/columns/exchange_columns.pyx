@@ -102,25 +102,27 @@ cdef class ExchangeRows(Sink):
     owner: has
 
     - `bodies`;
-    - `layout(key, version)`, a Layout or None;
-    - `partitions(link, *exchange)`: those of a Fetch, Produce or ShareFetch that the core does not read, as
-      `Partitions.load` takes them, or None;
-    - `voice(link)`, the number of what its client and broker have said of themselves, and `heard(link, voice,
-      *exchange)`, that number after an ApiVersions;
-    - `learn` and `more`, each (link, *exchange): take those that taught a topic's name, and those of an API in
-      `forwarded`, or with an error of `failing`;
-    - `flush()`, which calls `take_columns`: called when there is enough to write.
-    forwarded: API keys. failing: error codes by API key. parted: whether rows of partitions and batches are made, too.
-    counted: whether it also counts, for `end`, who asks for what and what comes of it. framed: API keys whose frames
-    are kept, a Fetch's whole unless parted. headed: whether headers are wanted as text. texts: API keys whose bodies
-    are kept as text; None: all. bodies: whether they are read at all: else neither texts nor errors nor names come of
-    them, and nobody looks whether they can be read. fields: how many columns of messages' fields there are; the owner's
-    `fields(key, version)` says which a version has, see Fields. talks: of connections ("server-client"); of others the
-    owner knows no voice. None: it is asked for each. sayings: numbers what exchanges say, of which `more` gets what is
-    new; None: it gets all. positions: whether rows of partitions also have where a connection's fetches stand.
-    checksums: whether checksums of batches are computed, else all are taken for right. since, until: ns; requests
-    before and after them have no rows, but their names and voices count. An exchange: (key, version, ts, request,
-    answered, response).
+    - `layout(key, version)`: returns a Layout or None;
+    - `partitions(link, *exchange)`: returns the partitions of a Fetch, Produce or ShareFetch that the core does not
+      read, for `Partitions.load`, or None;
+    - `voice(link)`: returns a connection's voice (see Voices); `heard(link, voice, *exchange)`: returns the voice after
+      an ApiVersions;
+    - `learn(link, *exchange)`: receives exchanges with new topic names; `more(link, *exchange)`: receives those of
+      an API in `forwarded`, or with an error of `failing`;
+    - `flush()`: calls `take_columns`; it is called when there is enough to write.
+
+    An exchange is (key, version, ts, request, answered, response).
+
+    forwarded: API keys. failing: error codes by API key. rows, size: rows and bytes after which `flush` is called.
+    parted: make rows of partitions and batches, too. counted: also count uses and runs of responses for `end`. framed:
+    API keys whose frames are kept, a Fetch's with its records unless parted. headed: make texts of headers. texts: API
+    keys whose bodies are kept as text; None: all. bodies: read bodies; else they give no texts, errors or names, and
+    are not checked. fields: the number of columns for messages' fields; the owner's `fields(key, version)` returns the
+    Fields of a version. talks: by connection ("server-client"); connections not in it have no voice yet; None: the
+    owner's `voice` is called for each. sayings: numbers contents of exchanges, so that `more` receives only new ones;
+    None: it receives all. positions: rows of partitions also have the connection's fetch positions. checksums: compute
+    checksums of batches; else all count as right. since, until: ns; requests before and after them have no rows, but
+    their topic names and voices count.
     """
 
     cdef ExchangeWriter lines

@@ -31,14 +31,11 @@ cdef class ExchangeSummaries(Sink):
     owner: has
 
     - `bodies`;
-
     - `layout(key, version)`: for Produce and Fetch, returns (the request's Selection, the response's, whether topics
-    have ids), or None;
-
+      have ids), or None;
     - `summary(link, *exchange)`: returns the words, as any object; None: the exchange goes the slower way;
-
     - `row(link, ts, key, version, client, words, answered, request bytes, response bytes)`: receives a row; words: a
-    result of `summary`, or text; client: bytes, None: null.
+      result of `summary`, or text; client: bytes, None: null.
 
     An exchange is (key, version, ts, request, answered, response).
     """

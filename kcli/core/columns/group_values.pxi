@@ -4,12 +4,12 @@ cdef extern from *:
     """
     #include <string.h>
     static const char *kc_search(const char *p, const char *end, const char *text, size_t size) {
-        /* Behind the next such text; NULL: there is none. */
+        /* Returns the place after the next such text; NULL: none. */
         const char *found = memmem(p, (size_t)(end - p), text, size);
         return found == NULL ? NULL : found + size;
     }
     static const char *kc_text_end(const char *p, const char *end) {
-        /* Where the quote stands that ends a JSON text. */
+        /* Returns the place of the quote that ends a JSON text. */
         while (p < end && *p != '"') p += *p == '\\\\' ? 2 : 1;
         return p < end ? p : end;
     }
@@ -42,7 +42,8 @@ COLUMNS = {
 
 
 cdef class GroupValues:
-    """The values of one exchange after the other; a kind has several if it names several topics, partitions or groups.
+    """The values of one exchange after the other; a column has several if the exchange names several topics,
+    partitions or groups.
 
     by: names out of COLUMNS. widths: of intervals of time by name, in ns. file: the exchange's.
     """

@@ -10,7 +10,7 @@ cdef extern from *:
     """
     #include <string.h>
     static inline int kc_next_error(const char **from, const char *end, int64_t *code) {
-        /* The number behind the next `rrorCode":` that is not 0; 0: there is none. A capital C is rare. */
+        /* Sets the next number after `rrorCode":` that is not 0; returns 0 for none. A capital C is rare. */
         const char *p = *from;
         if (end - p < 12) return 0;
         for (p += 4; end - p > 7; p++) {

@@ -21,10 +21,10 @@ cdef tuple NOTHING = (None,) * COLUMNS     # a side that does not name a partiti
 
 cdef extern from *:
     """
-    /* A column that its version has not. */
+    /* A column that its version lacks. */
     #define KC_MISSING INT64_MIN
-    /* Records behind the end of an answer, if at least one more answer as big as the request allows lies there; else
-       -1. */
+    /* Returns the records after the end of a response, if they fill at least one more response of the request's limit;
+     * else -1. */
     static int64_t kc_far_behind(int64_t high, int64_t first, int64_t last, int64_t size, int64_t limit) {
         __int128 behind = (__int128)high - last - 1, records = (__int128)last + 1 - first;
         if (behind <= 0 || records <= 0 || behind * size < (__int128)limit * records) return -1;

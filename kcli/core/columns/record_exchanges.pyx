@@ -33,14 +33,11 @@ cdef class RecordExchanges(Sink):
     owner: has
 
     - `layout(key, version)`: returns the place of records: (the header's Node, a Selection, whether that is of the
-    response, whether topics have ids); False: no records, and no names; True: no records, but topic names; None: only
-    the slower way can tell;
-
+      response, whether topics have ids); False: no records, and no names; True: no records, but topic names; None: only
+      the slower way can tell;
     - `bodies`;
-
     - `wants_name(name, quoted)`: returns whether records of a topic are wanted, by its name as bytes; quoted: as JSON
-    text;
-
+      text;
     - `picked(link, *exchange)`: receives (key, version, ts, request, answered, response).
 
     names: of topic ids. partition: the wanted one; -1: all. A topic whose id has no name yet is wanted.

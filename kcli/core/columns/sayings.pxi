@@ -13,7 +13,7 @@ cdef class SayingNumbers:
     """
 
     cdef Texts words, links, servers
-    cdef Out scratch, calls, server_of     # of each connection that was not taken, the place of its server
+    cdef Out scratch, calls, server_of     # by connection until `take_links`: its server's place
     cdef int64_t* numbers          # by the place of the contents in `words`
     cdef size_t room
     cdef int64_t last, links_before
@@ -38,7 +38,7 @@ cdef class SayingNumbers:
         free(self.numbers)
 
     cdef bint note(self, Exchange* e) except -1:
-        """Note an exchange. Return whether its contents are new; the rows of its maker then have `number`."""
+        """Note an exchange. Return whether its contents are new; `number` is then the number of its contents."""
         cdef bint fresh = self.find(e)
         cdef size_t before = self.links.count
         cdef uint32_t link, server

@@ -1,4 +1,4 @@
-# Numbers for the profiles that the two ends of connections give of themselves.
+# Numbers for profiles: what the client and broker of a connection tell about themselves in ApiVersions.
 
 cdef enum:
     HEARD = 1 << 12        # exchanges of ApiVersions

@@ -156,8 +156,9 @@ cdef class BatchText:
         self, data, Py_ssize_t start, bytes before not None, bytes behind not None, first=None, timestamp=None
     ):
         """Append the records of the batches from data[start] on, each as a line: `before`, its members from the
-        offset's value to the headers, `behind`. first: the offset of the first record, below 0: they have none; None:
-        they have those of their batches. timestamp: of all; None: they have their own.
+        offset's value to the headers, `behind`. first: the offset of the first record, from which the others
+        count; below 0: they have none; None: they have those of their batches. timestamp: of all; None: they have their
+        own.
 
         Control batches are skipped. Returns where it ends: before the first batch that is not whole and sound, of magic
         2, with records that can all be read (nothing of it is written or noted), or that is a control batch among

@@ -2,7 +2,7 @@
  *
  * A log segment and a records field are a row of entries: offset int64, size int32, then `size` bytes; the byte at 16
  * is the magic. In magic 0 and 1 an entry is one message, which may wrap a compressed message set. In magic 2 it is a
- * batch with a header of 61 bytes. The same entries are accepted as by Kafka's readers (FileLogInputStream,
+ * batch with a header of 61 bytes. Entries are accepted as in Kafka's readers (FileLogInputStream,
  * DefaultRecordBatch, DefaultRecord, LegacyRecord). */
 #ifndef KCLI_BATCHES_H
 #define KCLI_BATCHES_H

@@ -93,7 +93,7 @@ static inline KC_FOLD_TARGET uint32_t kc_crc_reduce(const kc_crc *c, __m128i x, 
 }
 
 /* Needs n >= 16. A zero register stays zero over zero bytes, so the odd bytes at the start are moved to the end of a
- * first block of their own, after zeros, and the register is combined with the first four real bytes. */
+ * first block of their own, after zeros, and the register is XORed with the first four real bytes. */
 static inline KC_FOLD_TARGET uint32_t kc_crc_fold(const kc_crc *c, uint32_t crc, const uint8_t *p, size_t n) {
     const __m128i k128 = KC_LOAD(c->by128);
     __m128i start = _mm_cvtsi32_si128((int)crc), x;

@@ -62,7 +62,7 @@ static inline void kd_seal(uint8_t *message, const uint8_t *end) {
     kc_set32(message + KB_AT_0_CRC, kc_crc32(0, message + KB_AT_MAGIC, (size_t)(end - message - KB_AT_MAGIC)));
 }
 
-/* Returns whether the record may be written; KR_OK with t->last unchanged: it is left out. */
+/* Counts a record to write. Returns KR_OK, or KR_OFFSET_ORDER or KR_TIMESTAMP if the record can't be written. */
 static inline int kd_accept(kd_target *t, int64_t offset, int64_t timestamp, kb_problem *problem) {
     if (t->count && offset <= t->last) {
         problem->says = offset;
@@ -85,7 +85,7 @@ static inline void kd_begin(kd_target *t) {
 }
 
 /* Appends the records of a batch of magic 2 as messages to `out`. Returns KC_OK or KC_MEMORY; on a problem out->size is
- * as before. A message's crc is computed when the next one has been written, as its bytes have left the store buffer
+ * as before. A message's crc is computed after the next message is written, as its bytes have left the store buffer by
  * then. */
 static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, kd_target *t, kb_problem *problem) {
     const uint8_t *end = data + size;

@@ -43,7 +43,7 @@ cdef int ZSTD = 4
 cdef class Converter:
     """Converts batches to messages of magic 0 or 1 in a buffer.
 
-    first_offset: lower records in uncompressed batches are left out. decompress(codec id, payload, magic),
+    first_offset: records below it in uncompressed batches are left out. decompress(codec id, payload, magic),
     compress(codec id, data, magic) -> bytes-like. counting: nothing is written, and `planned` is the number of bytes
     there would be, for compressed batches by their ratio.
     """

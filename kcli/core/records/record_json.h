@@ -72,7 +72,7 @@ static int kj_header(kc_out *out, const kb_batch *b, int64_t position, int valid
     return KC_OK;
 }
 
-/* The values to leave out: those for which `judge` returns so, called for values that begin with 1 and one of `types`;
+/* The values to leave out: those for which `judge` returns 1, called for values that begin with 1 and one of `types`;
  * with `all`, every key, value and header. */
 typedef struct {
     uint8_t types[256];
@@ -143,10 +143,10 @@ typedef struct {
 typedef int (*kj_extra)(void *self, kc_out *out, const uint8_t *key, int64_t key_size, const uint8_t *value, int64_t value_size);
 
 /* Writes the records of a magic 2 batch: the members of "records", between the brackets; with `line`, each as a line,
- * without a batch's other changes. guard: NULL, or what hides values. Returns KC_OK, KC_MEMORY or the code of `extra`;
- * the reason to stop is in `problem`, and the records before it are written.
+ * without "_timestampDelta" and members of `extra`. guard: NULL, or what hides values. Returns KC_OK, KC_MEMORY or the
+ * code of `extra`; the reason to stop is in `problem`, and the records before it are written.
  *
- * It is one function for both, as the compiler keeps everything in registers if there is one caller. */
+ * It is one function for both forms, as the compiler keeps everything in registers if a function has one caller. */
 static __attribute__((flatten)) int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kb_problem *problem,
                         kj_extra extra, void *self, kj_guard *guard, kj_line *line) {
     kb_walk walk;
@@ -232,7 +232,7 @@ static inline int kb_next_inner(kb_set *set, kb_batch *m) {
     return code;
 }
 
-/* Checks a decompressed message set; sets base offset and count of the wrapper, and the meaning of inner offsets. */
+/* Checks a decompressed message set; sets base offset and count of the wrapper, and the base of inner offsets. */
 static int kb_open_set(kb_batch *w, const uint8_t *data, size_t size, kb_set *set, kb_problem *problem) {
     kb_batch m;
     int64_t first = 0, last = 0;

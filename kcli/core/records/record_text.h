@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #define KT_X86 1
 
-/* Returns which of 16 bytes are not plain printable ASCII. */
+/* Returns a bit for each of 16 bytes that is not plain printable ASCII. */
 static inline unsigned kt_special16(__m128i v) {
     __m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20)); /* signed: also 0x80 and above */
     __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"')), slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
@@ -50,8 +50,8 @@ static inline char *kt_base64(char *p, const uint8_t *s, size_t n) {
     return kc_base64(p, s, n);
 }
 
-/* Writes a valid character other than plain ASCII. Returns its bytes, 0 if it is not printable: controls other than
- * tab, line feed and carriage return, DEL, U+0080 to U+009F, and bytes that are not UTF-8. Marks of direction are
+/* Writes a character other than plain ASCII. Returns its size in bytes of `s`; 0 if it is not printable: controls other
+ * than tab, line feed and carriage return, DEL, U+0080 to U+009F, and bytes that are not UTF-8. Marks of direction are
  * escaped. */
 static inline size_t kt_rare(char **p, const uint8_t *s, size_t left) {
     uint8_t c = s[0];
@@ -72,7 +72,7 @@ static inline size_t kt_rare(char **p, const uint8_t *s, size_t left) {
     return length;
 }
 
-/* Writes the text in quotes; returns NULL if it is not printable. The caller reserves 3 * n + 18. */
+/* Writes the text in quotes; returns NULL if it is not printable. The caller reserves 3 * n + 18 bytes. */
 static inline char *kt_text(char *p, const uint8_t *s, size_t n) {
     size_t i = 0;
     *p++ = '"';
@@ -118,7 +118,7 @@ static inline char *kt_bytes(char *p, const uint8_t *s, size_t n) {
 
 static inline size_t kt_room(size_t n) { return 3 * n + 32; }
 
-/* Writes a key or value; s NULL: null. The caller reserves kt_room(n). */
+/* Writes a key or value; s NULL: null. The caller reserves kt_room(n) bytes. */
 static inline char *kt_value(char *p, const uint8_t *s, size_t n) {
     if (!s) {
         memcpy(p, "null", 4);

@@ -1,4 +1,4 @@
-/* The records of a batch of magic 2, read in place. The same records are accepted as by Kafka's DefaultRecord and
+/* The records of a batch of magic 2, read in place. Records are accepted as in Kafka's DefaultRecord and
  * ByteUtils. */
 #ifndef KCLI_RECORDS_H
 #define KCLI_RECORDS_H
@@ -117,7 +117,7 @@ static inline int kb_skip_headers(kb_record *r, const uint8_t *p, const uint8_t 
     return KR_OK;
 }
 
-/* Reads one record at `p`. r->odd is only ever set, so that it is for a whole batch. */
+/* Reads one record at `p`. r->odd is set but never cleared, so that it holds for a whole batch. */
 KC_ALWAYS int kb_read_record(kb_record *r, const uint8_t *p, const uint8_t *end) {
     int code = 0;
     int64_t size, n;

@@ -57,7 +57,7 @@ cdef class Histogram:
 
 
 cdef class Timeline:
-    """Bytes and full fetches over time, in at most 40 cells; when time exceeds them, pairs of cells are merged."""
+    """Bytes and full fetches over time, in at most 40 cells of `width` ns; a later time merges cells in pairs."""
 
     cdef readonly int64_t width, start
     cdef int64_t size[CELLS]

@@ -1,8 +1,8 @@
 """Fetch sessions: the state of partitions and fetches, and the kernel that follows steady sessions.
 
 The steady way is an incremental fetch as expected: it has the next epoch, partitions of the session whose positions
-moved over delivered records, and a response with news about them. `kcli.sessions.incremental_checks` has the rules, and
-follows all other fetches. The kernel changes nothing before it is sure.
+moved over delivered records, and a response with news of partitions. `kcli.sessions.incremental_checks` has the rules,
+and checks all other fetches. The kernel changes nothing before it is sure that a fetch is steady.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize

@@ -10,7 +10,7 @@ cdef struct Bytes:
 
 
 cdef class BytesColumn:
-    """A column of text or bytes. ends: the end of each row, after a 0; data: all bytes."""
+    """A column of text or bytes. ends: the start of the first row, then the end of each; data: all bytes."""
 
     cdef const int32_t[::1] ends
     cdef const uint8_t[::1] data
@@ -35,8 +35,8 @@ cdef class BytesColumn:
 cdef class FetchFrames:
     """The rows from which fetch sessions are followed, as columns.
 
-    fetches: by row, 1 for a Fetch with a response. ns, answered: of request and response. cuts: int64 pairs, the places
-    of records in the response, and their bytes.
+    fetches: by row, 1 for a Fetch with a response. ns, answered: times (ns) of request and response. cuts: int64 pairs:
+    the offset in the response at which records were cut out, and their size in bytes.
     """
 
     cdef const uint8_t[::1] fetches
@@ -64,7 +64,7 @@ cdef class FetchFrames:
         return column.ends.shape[0] - 1
 
     cdef bint exchange(self, Py_ssize_t row, Exchange* e) except -1:
-        """Fill in a row's exchange; return whether it is a Fetch with a response for the kernel."""
+        """Fill in a row's exchange; return whether it is a Fetch with a response that the kernel may read."""
         cdef Bytes link = self.connections.of(row), request = self.requests.of(row), response
         if not self.fetches[row] or request.size < 4 or not self.filled(row, &response):
             return False

@@ -1,7 +1,7 @@
 # High watermarks of partitions, as servers last reported them.
 
 cdef enum:
-    SHARED = -2           # no session's id, like LOOSE, for fetches outside sessions
+    SHARED = -2           # of several sessions; no session has this id, nor LOOSE
 
 
 # The last two high watermarks of a partition on one server, with the times when they were reported; `when` 0: none.
@@ -42,8 +42,8 @@ cdef class HighWatermarks:
                 self.learn_c(number, partition, news[1], when)
 
     cdef bint is_shared(self, uint32_t topic, int64_t owner) except -1:
-        """Note the session that names a topic, and return whether another one has, too; only then the learning session
-        matters.
+        """Note the session that names a topic; return whether another one has named it, too. High watermarks are only
+        kept for such topics.
         """
         cdef size_t room
         cdef int64_t* grown

@@ -39,8 +39,8 @@ cdef class Kernel(Openings):
         self, Counts session not None, str connection, str server, int64_t session_id, int version, bint privileged,
         sizes
     ):
-        """Follow this session's steady exchanges on this connection. sizes: of the request (topic, partition, and
-        whether the version is flexible), and of the response.
+        """Follow this session's steady exchanges on this connection. sizes: of the request (bytes of a topic, bytes
+        of a partition, whether the version is flexible), and the same of the response.
         """
         self.detach(session)
         session.link = connection.encode()

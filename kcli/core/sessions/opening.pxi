@@ -23,7 +23,7 @@ cdef struct Found:
     const int64_t* request
     const int64_t* response
     size_t asked, reported
-    int64_t late          # of the session's partitions, after the request
+    int64_t late          # partitions of the session with more records, after the request
     int64_t reported_late
     int64_t records
     int64_t asked_cost, reported_cost
@@ -33,9 +33,9 @@ cdef struct Found:
 cdef class Openings(Tables):
     """Full fetches whose responses have all their partitions in order.
 
-    opener(...): the tracker's, for a session that is granted. keeper(connection, client id): the tracker's, returns the
-    counts of a client's fetches outside sessions, and its server; None: the exchange is for the tracker. loose: the
-    same by connection and client, to be cleared when a session begins.
+    opener(...): the tracker's, makes a granted session. keeper(connection, client id): the tracker's, returns the
+    counts of a client's fetches outside sessions, and its server; None: the exchange is for the tracker. loose: these
+    counts by connection and client, to be cleared when a session begins.
     """
 
     cdef Map names                      # of a full fetch's partitions, to find those that are named twice
@@ -65,8 +65,8 @@ cdef class Openings(Tables):
         return self.keeper is not None and self.count_loose(e, asks, reports)
 
     cdef bint read_full(self, Side asks, Side reports, Found* found, dict topics, bint tagged) except -1:
-        """Read both sides; no partition may be named twice. tagged: there may be errors, tags and aborted
-        transactions.
+        """Read both sides; return whether they can be read and name no partition twice. tagged: errors, tags and
+        aborted transactions are allowed.
         """
         cdef size_t i
         memset(found, 0, sizeof(Found))

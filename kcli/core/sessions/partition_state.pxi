@@ -11,7 +11,7 @@ cdef class PartitionState:
     """A partition of a session.
 
     asked: the fetcher's last position; None if the capture has not shown it. high, stable, start: as the broker last
-    reported (-1: nothing, or an error since); informed: whether that is known. delivered: records came since the
+    reported (-1: nothing, or an error since); informed: whether these are known. delivered: records came since the
     position was sent; ever: at any time; skipped: responses without its records. answered: the number of the session's
     last fetch whose response has it; late: by that response it has more records.
     """

@@ -8,8 +8,8 @@ cdef class Counts:
     good fetch was answered, and sent. quiet_since: when its last fetch that was not throttled was sent. late: the
     number of its partitions with more records. unsure: its last fetch had no response, so it is unknown whether the
     broker processed it. seats: the session's partitions by key, changed only by `enter` and `leave`. not_wanted,
-    not_granted: full fetches outside sessions, by whether they requested one. request_cost, response_cost: the bytes
-    for naming every partition, and `topics` topics, in a full fetch.
+    not_granted: fetches outside sessions that requested none, and those that were not granted one. request_cost,
+    response_cost: the bytes for naming every partition, and `topics` topics, in a full fetch.
     """
 
     cdef public int64_t first_ns, last_ns, fetches, full, empty, unanswered, throttled
@@ -23,13 +23,13 @@ cdef class Counts:
     cdef public Timeline strip
     cdef Tables kernel
     cdef Map by_number              # all partitions: number -> PartitionState, to which it has a reference
-    cdef dict by_key                # the same for Python, once it was needed
+    cdef dict by_key                # the same for Python; None until it is needed
     cdef bint privileged_, topic_ids_
     cdef int version_
     cdef int64_t id_
     cdef uint32_t server_
     cdef object link                # bytes, while attached
-    cdef int64_t sizes[6]           # request and response: topic, partition; flexible, named
+    cdef int64_t sizes[6]           # of request, then response: topic, partition, whether it is flexible
 
     def __init__(self):
         self.next_epoch = -1

@@ -22,7 +22,8 @@ typedef struct {
     const uint8_t *directory;
 } kc_change;
 
-/* Reads a PartitionChangeRecord, versions 0 to 2; returns 0 if it ends with the bytes and has no unknown tag. */
+/* Reads a PartitionChangeRecord, versions 0 to 2; returns 0 if it ends with the bytes and has no unknown tag, else
+ * -1. */
 static inline int kc_read_change(const uint8_t *at, const uint8_t *end, int version, kc_change *c) {
     uint64_t count, tag = 0;
     if (end - at < 21)

@@ -1,5 +1,5 @@
 /* Guards memory maps of files that another program may truncate. A page beyond a file's new end can't be read (SIGBUS);
- * a guarded map has zeros there from then on, and a flag tells so. */
+ * a guarded map has zeros there from then on, and `cut` is set. */
 #ifndef KCLI_MAP_GUARD_H
 #define KCLI_MAP_GUARD_H
 
@@ -22,7 +22,7 @@ static struct sigaction kc_handler_before;
 static int kc_is_guarding;
 static uintptr_t kc_page;
 
-/* Maps zeros in place of pages beyond the file's end. Returns 0 if this is no guarded map. */
+/* Maps zeros in place of pages beyond the file's end. Returns 0 if no guarded map has this address, or mmap fails. */
 static int kc_mend(uintptr_t at) {
     for (int i = 0; i < KC_MOST_MAPS; i++) {
         kc_guard *guard = &kc_guards[i];
@@ -50,7 +50,8 @@ static void kc_on_bus_error(int number, siginfo_t *info, void *context) {
         signal(number, SIG_DFL); /* the access is repeated, and ends the process */
 }
 
-/* Returns the number of a guard over a map; -1: there are too many. Only for one thread at a time. */
+/* Returns the number of a guard over a map; -1: there are too many, or SIGBUS can't be handled. Only for one thread
+ * at a time. */
 static int kc_begin_guard(const void *start, size_t size) {
     if (!kc_is_guarding) {
         struct sigaction handler;

@@ -11,7 +11,7 @@ __all__ = ["MapGuard"]
 
 
 cdef class MapGuard:
-    """Guards a memory map until `close`: pages beyond the end of its file read as zeros.
+    """Guards a memory map until `close`: pages beyond the end of a truncated file read as zeros.
 
     mapped: a read-only map, which stays open until then. The first 64 maps at one time are guarded.
     """

@@ -1,6 +1,6 @@
 /* The effect of PartitionChangeRecords on partitions (Kafka's PartitionRegistration.merge). Nearly all changes are
- * about the leader and the ISR, which are in a short state: two to a cache line, beside the partition's record. A whole
- * state has all fields, with lists in place. Partitions that fit neither are refused, for the slower reader. */
+ * about the leader and the ISR, which are in a short state, beside the partition's record; two fit in a cache line. A
+ * whole state has all fields, with lists in place. Partitions that fit neither are refused, for the slower reader. */
 #ifndef KCLI_PARTITION_CHANGES_H
 #define KCLI_PARTITION_CHANGES_H
 
@@ -60,7 +60,8 @@ static inline void kc_prefetch_short(const kc_short *state) {
     __builtin_prefetch(state + 14, 1);
 }
 
-/* Returns whether lists of so many items fit; if not, sets a better width, twice the one that is needed. */
+/* Returns KC_DONE if lists of this many items fit; KC_WIDER with a sufficient `width`, if possible at least twice the
+ * old one; KC_REFUSED for more than KC_MOST_ITEMS. */
 static inline int kc_fits(const int32_t *counts, int32_t directories, int *width) {
     int32_t most = directories;
     for (int list = 0; list < KC_LISTS; list++)
@@ -163,7 +164,8 @@ static inline void kc_copy_state(kc_state *to, int wider, kc_state *from, int wi
         memcpy(kc_directories(to, wider), kc_directories(from, width), 16 * (size_t)from->directories);
 }
 
-/* Sets the leader of a change; the leader's epoch rises with another leader, the partition's with any change. */
+/* Applies the leader and recovery state of a change; the leader's epoch rises if the change has a leader, the
+ * partition's with any change. */
 static inline void kc_apply_leader(
     int32_t *leader, int32_t *leader_epoch, int32_t *partition_epoch, int8_t *recovery, const kc_change *c) {
     if (c->leader != KC_NO_LEADER_CHANGE) {
@@ -233,7 +235,7 @@ static inline uint8_t *kc_put_list(uint8_t *at, kc_state *state, int width, int 
     return at + size;
 }
 
-/* Writes a PartitionRecord with its frame, as Kafka does, of less than 1024 bytes; returns the bytes. Its version is
+/* Writes a PartitionRecord with its frame, as Kafka does; returns its size, less than 1024 bytes. Its version is
  * the one from which the state was read, or the first that can hold it. */
 static inline size_t kc_write_state(uint8_t *out, kc_state *state, int width, int32_t id, const uint8_t *topic) {
     uint8_t *at = out;

@@ -7,8 +7,9 @@ cdef class PartitionChanges:
     topics: {topic id: an object whose `partitions` is {partition: framed bytes of its PartitionRecord}}. They are up to
     date after `settle`. The Walk yields records that are not applied here (unknown topics and partitions, records that
     a state can't hold); before the caller applies one, it calls `settle`, or `forget` for a topic that begins anew or
-    ends. watched: {name of a topic: partitions without changes here}. left: topics without changes here. paused: no
-    changes. counts: the StateCounts of the changes; PartitionRecords are not applied then.
+    ends. watched: {name of a topic: partitions whose changes are not applied}. left: topics whose changes are not
+    applied. paused: no changes are applied. counts: the StateCounts of the changes; PartitionRecords are not applied
+    then.
     """
 
     cdef public StateCounts counts

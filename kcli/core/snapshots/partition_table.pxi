@@ -108,7 +108,7 @@ cdef class Partitions:
         row[4] = (row[4] + self.run_squares) & 0xFFFFFFFFFFFFFFFF
 
     def forget(self, bytes topic not None):
-        """Drop a topic's partitions in `store`, as its record comes anew, and empties it."""
+        """Drop a topic's partitions in `store`, as another record of the topic empties it."""
         if self.open and memcmp(self.topic, PyBytes_AS_STRING(topic), 16) == 0:
             self.close()
         if self.store is not None:

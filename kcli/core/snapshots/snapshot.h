@@ -153,8 +153,8 @@ static inline const uint8_t *kc_array(const uint8_t *at, const uint8_t *end, int
     return raw ? at + (raw - 1) * (uint64_t)width : at;
 }
 
-/* Reads the head of the next field in a tag section; the value ends at `stop`. Returns NULL for damage. tag: the
- * previous one, then this one, which is greater unless it is the first. */
+/* Reads tag and size of the next field in a tag section; returns its value, which ends at `stop`; NULL: damaged. tag:
+ * the previous one, then this one, which is greater unless it is the first. */
 static inline const uint8_t *kc_next_tag(const uint8_t *at, const uint8_t *end, int first, uint64_t *tag, const uint8_t **stop) {
     uint64_t before = *tag, size;
     if (!(at = kc_uvarint_of(at, end, 5, tag)) || !(at = kc_uvarint_of(at, end, 5, &size)))
@@ -191,7 +191,7 @@ static inline int kc_partition_tags(const uint8_t *at, const uint8_t *end, int v
     return at == end ? 0 : -1;
 }
 
-/* Reads a PartitionRecord, flexible versions 0 to 2; returns 0 if it ends with the bytes. */
+/* Reads a PartitionRecord, flexible versions 0 to 2; returns 0 if it ends with the bytes, else -1. */
 static inline int kc_read_partition(const uint8_t *at, const uint8_t *end, int version, kc_partition *p) {
     if (end - at < 20)
         return -1;
