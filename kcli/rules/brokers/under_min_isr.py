@@ -147,7 +147,7 @@ LEFT JOIN taken k ON t.topic = k.topic
     "{of_others} of other topics meanwhile",
     advice="bring broker {missing_brokers} back, or let it catch up; do not lower min.insync.replicas to hide the "
     "problem",
-    see="decode pcap {files} --errors=NOT_ENOUGH_REPLICAS",
+    see="decode pcap {files} --errors={errors}",
     source="min.insync.replicas; kafka.cluster:Partition UnderMinIsr",
     explains={"errors-again": ("client",), "message-too-large": (), "broker-down": ("broker",), "long-transaction": ()},
 )
