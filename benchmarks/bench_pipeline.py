@@ -78,7 +78,7 @@ print(whole(path, folder + "/rows"), resource.getrusage(resource.RUSAGE_SELF).ru
 
 ONE = """
 import sys, time
-from kcli.capture.decoder import Portion, decode
+from kcli.capture.decoder import decode
 from kcli.capture.sinks import LineSink
 def lines(path):
     start = time.process_time()

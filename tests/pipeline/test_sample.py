@@ -100,6 +100,7 @@ class Facts:
 def test_findings_say_that_they_are_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not those of a connection, of which all was read."""
     from kcli.finding import Finding
+    from kcli.rules.judgement import Judgement
 
     found = [
         Finding("one", "warning", {"client": "a"}, {"n": 1}, "do", "a asks much"),
@@ -107,7 +108,7 @@ def test_findings_say_that_they_are_of_a_sample(monkeypatch: pytest.MonkeyPatch)
     ]
     monkeypatch.setattr(judged_tables, "RuleTables", lambda _views: Facts())
     monkeypatch.setattr(judged_tables, "leave_out_second_hops", lambda _tables: [])
-    monkeypatch.setattr(judged_tables, "judge_clusters", lambda *_: (found, []))
+    monkeypatch.setattr(judged_tables, "judge_clusters", lambda *_: Judgement(found))
     whole = [row[4:6] for row in judged_tables.finding_rows({})]
     assert whole == [('{"n":1}', "a asks much"), ('{"n":2}', "s-c is slow")]
     first, second = (row[4:6] for row in judged_tables.finding_rows({}, 0.1))
