@@ -111,7 +111,7 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
         elif row["kind"] in missing and row["bytes"]:
             beside, rest = f", and {rest:,} in the same frames" if rest else "", 0
             remedy = WHOLE_PACKETS if row["kind"] == "cut" else "a bigger capture buffer (tcpdump -B)"
-            yield Unjudged(f"{amount}{missing[row['kind']]}{beside}", remedy, unread=True)
+            yield Unjudged(f"{amount}{missing[row['kind']]}{beside}", remedy, f"{SEE} {files}", unread=True)
         elif row["bytes"] and (row["kind"] == "unreadable" or (row["kind"] == "rest" and rest)):
             what, remedy = f"{amount} that are there and do not decode", "the table undecodable says where and why"
             yield Unjudged(what, remedy, f"{SEE} {files}")

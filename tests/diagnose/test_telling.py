@@ -82,10 +82,10 @@ def test_a_capture_that_ends_within_a_packet_is_told_beside_its_findings(
     assert not [each for each in diagnose([str(path)]).unjudged if "damaged" in each.what]
 
 
-def test_bytes_that_do_not_decode_have_a_command_that_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bytes_that_cannot_be_read_have_a_command_that_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(CAPTURED / "snaplen-96.pcap")
     [part] = [each for each in diagnose([path]).unjudged if each.see]
-    assert unjudged_text(part).endswith("; remedy: the table undecodable says where and why")
+    assert unjudged_text(part).endswith("; remedy: whole packets (tcpdump -s 0)")
     assert main([*shlex.split(part.see)[1:], "-q"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) > 10 and "reason" in shown[0]
