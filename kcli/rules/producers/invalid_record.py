@@ -3,8 +3,8 @@
 from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import CRITICAL, Rule
 
-# Nothing of the batch is written, so one refusal is enough. From Produce v8 on, the broker tells the reason, for three
-# records at most. For older versions, the timestamps of the batch are compared with the time of the packet.
+# Nothing of the batch is written, so one refusal is enough. From Produce v8 on, the broker tells the reason and the
+# records (KIP-467). For older versions, the timestamps of the batch are compared with the time of the packet.
 RULE = Rule(
     finding="invalid-record",
     title="records that the broker refuses as invalid",
