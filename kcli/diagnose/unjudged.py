@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kcli.capture.kafka.events import CUT_OFF
+from kcli.capture.kafka.events import BEFORE_FRAMES, BROKEN_REQUEST, CUT_OFF, IN_BROKEN_FRAME, REST_MISSING
 from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted, few_of
 from kcli.diagnose.store import FactStore
@@ -63,8 +63,13 @@ def second_hop(hop: SecondHop) -> Unjudged:
     )
 
 
-# Reasons of bytes that are there, but lack those beside them; also: "answers X, which is not whole in the capture".
-INCOMPLETE = "('the rest of the frame is missing', 'in a frame that is not whole')"
+# Bytes that are there, but lack those beside them.
+INCOMPLETE = f"(reason IN ('{REST_MISSING}', '{IN_BROKEN_FRAME}') OR reason LIKE '%, {BROKEN_REQUEST}')"
+# By kind of bytes that are not there: in words, and the remedy.
+MISSING = {
+    "cut": ("that the snapshot length cuts off", WHOLE_PACKETS),
+    "lost": ("that are not in the capture", "a bigger capture buffer (tcpdump -B)"),
+}
 # `mid_stream` reports connections that began before the capture; parts cut by a reset or the capture's end are no
 # fault.
 PARTS = f"""
@@ -79,8 +84,8 @@ FROM (SELECT connection, server, bytes, kind, reason LIKE '%: its keys are in no
                            WHEN u.connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
                            WHEN NOT captured AND event = 'truncated' THEN 'cut'
                            WHEN NOT captured AND event = 'gap' THEN 'lost'
-                           WHEN reason IN {INCOMPLETE} OR reason LIKE '%, which is not whole in the capture' THEN 'rest'
-                           WHEN event = 'undecodable' AND reason != 'before the first whole frame' THEN 'unreadable'
+                           WHEN {INCOMPLETE} THEN 'rest'
+                           WHEN event = 'undecodable' AND reason != '{BEFORE_FRAMES}' THEN 'unreadable'
                       END AS kind
             FROM undecodable u LEFT JOIN link_ends e ON u.connection = e.connection) AS named) AS parts
 WHERE kind IS NOT NULL GROUP BY kind, CASE WHEN kind = 'encrypted' THEN server END
@@ -98,7 +103,7 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
         return
     rows = [*store.ask(PARTS)]
     yield from encrypted([row for row in rows if row["kind"] == "encrypted"])
-    missing = {"cut": " that the snapshot length cuts off", "lost": " that are not in the capture"}
+    missing = next((row for row in rows if row["kind"] in MISSING and row["bytes"]), None)
     rest = sum(row["bytes"] for row in rows if row["kind"] == "rest")
     for row in rows:
         links, to = counted(row["connections"], "connection"), few_of(sorted(row["servers"]), NAMED)
@@ -108,11 +113,11 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
         elif row["kind"] == "cut-foreign":
             what = f"{links} to {to}, maybe Kafka's: the snapshot length cuts off their packets"
             yield Unjudged(what, WHOLE_PACKETS, unread=True)
-        elif row["kind"] in missing and row["bytes"]:
-            beside, rest = f", and {rest:,} in the same frames" if rest else "", 0
-            remedy = WHOLE_PACKETS if row["kind"] == "cut" else "a bigger capture buffer (tcpdump -B)"
-            yield Unjudged(f"{amount}{missing[row['kind']]}{beside}", remedy, f"{SEE} {files}", unread=True)
-        elif row["bytes"] and (row["kind"] == "unreadable" or (row["kind"] == "rest" and rest)):
+        elif row["kind"] in MISSING and row["bytes"]:
+            what, remedy = MISSING[row["kind"]]
+            beside = f", and {rest:,} in the same frames" if rest and row is missing else ""
+            yield Unjudged(f"{amount} {what}{beside}", remedy, f"{SEE} {files}", unread=True)
+        elif row["bytes"] and (row["kind"] == "unreadable" or (row["kind"] == "rest" and missing is None)):
             what, remedy = f"{amount} that are there and do not decode", "the table undecodable says where and why"
             yield Unjudged(what, remedy, f"{SEE} {files}")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kcli.capture.kafka.connection_state import UNKNOWN, ConnectionState
+from kcli.capture.kafka.events import BROKEN_REQUEST
 from kcli.capture.kafka.frames import acks_of, plausible_request
 from kcli.capture.kafka.pending import Pending
 from kcli.capture.kafka.probe_result import contradict, decide, judge, prove
@@ -113,7 +114,7 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
         return
     if request.frame is None:
         what = connection.describe(request)
-        why = f"answers {what}" if what == UNKNOWN else f"answers {what}, which is not whole in the capture"
+        why = f"answers {what}" if what == UNKNOWN else f"answers {what}, {BROKEN_REQUEST}"
         connection.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame, asked=request)
         return
     if connection.trial is not None and connection.trial.see_response(request, frame, connection.bodies):

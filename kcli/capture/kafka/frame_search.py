@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.events import BEFORE_FRAMES
 from kcli.capture.kafka.frames import find_request, find_response, names_api
 from kcli.capture.kafka.probe_result import refuse
 from kcli.grammar.files.tls import is_record_header
@@ -55,7 +56,7 @@ def synchronise(connection: ConnectionState, d: int) -> bool:
         bound(connection, d)
         return False
     if at:
-        connection.unread(d, at, "before the first whole frame")
+        connection.unread(d, at, BEFORE_FRAMES)
     stream.synced = True
     stream.end_search()
     return True

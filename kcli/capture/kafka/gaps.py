@@ -7,6 +7,7 @@ is unknown, the stream is searched for the next frame.
 from __future__ import annotations
 
 from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.events import IN_BROKEN_FRAME, REST_MISSING
 from kcli.capture.kafka.frames import FrameStream
 from kcli.capture.kafka.pending import Pending
 from kcli.capture.kafka.probe_result import judge
@@ -65,14 +66,14 @@ def report_damaged(connection: ConnectionState, d: int) -> None:
     """Emit the event for the bytes of a damaged frame after the loss."""
     stream = connection.streams[d]
     count, stream.damaged = stream.damaged, 0
-    connection.event("undecodable", d, stream.offset - count, count, "in a frame that is not whole")
+    connection.event("undecodable", d, stream.offset - count, count, IN_BROKEN_FRAME)
 
 
 def drop_partial(connection: ConnectionState, d: int) -> None:
     """Skip a partial frame."""
     stream = connection.streams[d]
     if stream.buffer:
-        connection.unread(d, len(stream.buffer), "the rest of the frame is missing")
+        connection.unread(d, len(stream.buffer), REST_MISSING)
 
 
 def damaged_frame(connection: ConnectionState, d: int) -> str:
