@@ -96,19 +96,13 @@ class FactStore(RuleTables):
         self.late.update(tables)
 
     def put_batch(self, table: str, batch: Any) -> None:
-        """Add a record batch. Those of the largest tables are copied, unless their texts are numbered, as their memory
-        may be part of a larger buffer, or be reused.
-        """
-        import pyarrow
-
+        """Add a record batch."""
         if table in OF_TOPICS and batch.column("topic").null_count:
             self.nameless = True
             if table != "record_batches":
                 self.nameless_ids |= nameless_in(batch)
         if self.words is not None and table in LARGEST:
             batch = self.words.numbered(table, batch)
-        elif table in LARGEST:
-            batch = batch.copy_to(pyarrow.default_cpu_memory_manager())
         self.hold(table, batch)
         if self.words is None and self.held_bytes >= SMALL:
             self.number()

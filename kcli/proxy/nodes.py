@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -42,9 +41,9 @@ class BrokerRoute:
 class ListenerAddresses:
     """The addresses of the proxy, and those that it advertises.
 
-    host, port: of the first listener. A broker's port is `port + 1 + id`, or a free one if port is 0. mapped: other
-    addresses of brokers, by id. advertised: the host for clients; "" for the listener's host, or for the host by which
-    the client reached it if it listens on all addresses.
+    host, port: of the first listener. A broker's port is `port + 1 + id`, or a free one if port is 0 or there is no
+    such port. mapped: other addresses of brokers, by id. advertised: the host for clients; "" for the listener's host,
+    or for the host by which the client reached it if it listens on all addresses.
     """
 
     host: str = "127.0.0.1"
@@ -53,13 +52,11 @@ class ListenerAddresses:
     advertised: str = ""
 
     def of(self, node: int) -> Address:
-        """Return the address of a broker's listener. Raises OSError if its port would be invalid."""
+        """Return the address of a broker's listener; port 0 for any free port."""
         if node in self.mapped:
             return self.mapped[node]
         port = self.port and self.port + 1 + node
-        if port >= 1 << 16:
-            raise OSError(errno.EADDRNOTAVAIL, f"there is no port {port} (--map {node}=HOST:PORT)")
-        return Address(self.host, port)
+        return Address(self.host, port if port < 1 << 16 else 0)
 
     def told(self, host: str, reached: str) -> str:
         """Return the host to advertise for a listener. reached: the host by which the client reached the proxy."""
@@ -112,9 +109,8 @@ class Nodes:
         if len(self._routes) >= MOST_NODES:
             self.note(f"broker {node} at {there}: no listener, there are {MOST_NODES} already")
             return False
-        route = BrokerRoute([there], self.config)
+        route, place = BrokerRoute([there], self.config), self.places.of(node)
         try:
-            place = self.places.of(node)
             listener = self.listen(route, place)
         except OSError as error:
             if node not in self._failed:
@@ -122,7 +118,8 @@ class Nodes:
                 self.note(f"broker {node} at {there}: no listener: {error.strerror or error}")
             return False
         self._routes[node], self._listeners[node] = route, listener
-        self.note(f"broker {node} at {there}: {Address(place.host or '*', listener.port)}")
+        none = "" if place.port or not self.places.port else f", as no port is left for its id (--map {node}=HOST:PORT)"
+        self.note(f"broker {node} at {there}: {Address(place.host or '*', listener.port)}{none}")
         return True
 
     def __iter__(self) -> Iterator[Listener]:

@@ -27,9 +27,10 @@ from kcli.schemas.checks.definition_check import (
 from kcli.schemas.checks.draft_keys import is_rpc, key_faults, names_of_apis, with_keys
 from kcli.schemas.definition import build, camel, check_size, parse_text
 from kcli.schemas.dialect_settings import IGNORED, SETTINGS, read_settings
+from kcli.schemas.joined_fields import joined, limited
 from kcli.schemas.layout import layout, reads
 from kcli.schemas.lookup import Catalog, unknown, without_counterpart
-from kcli.schemas.model import Field, Message
+from kcli.schemas.model import Message
 from kcli.schemas.ranges import HIGHEST, NONE, Range, covering
 from kcli.schemas.table_files import INDEX, api_row
 from kcli.schemas.vectors.notes import Notes, notes_of
@@ -218,11 +219,16 @@ def over(stock: Catalog, message: Message) -> Message:
     if known is None:
         return message
     spoken = message.versions
-    flexible = {v for v in {*known.versions, *spoken} if v in (message if v in spoken else known).flexible}
+    versions = covering({*known.versions, *spoken})
+    flexible = {v for v in versions if v in (message if v in spoken else known).flexible}
+    before, after = Range(0, spoken.lo - 1), Range(spoken.hi + 1, HIGHEST)
+    if spoken.hi == versions.hi:
+        spoken, after = Range(spoken.lo, HIGHEST), NONE
+    fields = joined(limited(known.fields, before), limited(message.fields, spoken))
     return known._replace(
-        versions=covering({*known.versions, *spoken}),
+        versions=versions,
         flexible=run(message.name, flexible, known.flexible),
-        fields=(*cut(known.fields, known.versions, spoken), *limited(message.fields, spoken)),
+        fields=joined(fields, limited(known.fields, after)),
         variants=tuple(each for each in known.variants if not each.versions & spoken),
     )
 
@@ -233,19 +239,6 @@ def run(name: str, flexible: set[int], known: Range) -> Range:
     if len(flexible) != len(list(found)):
         raise SchemaError(f"{name}: its flexible versions are no unbroken range once laid over the stock tables")
     return Range(found.lo, known.hi) if found and known.hi == HIGHEST else found
-
-
-def cut(fields: tuple[Field, ...], all_: Range, versions: Range) -> tuple[Field, ...]:
-    """Return the fields without these versions; a field with versions before and after them becomes two. all_: the
-    message's versions.
-    """
-    sides = (Range(0, versions.lo - 1), Range(versions.hi + 1, HIGHEST if all_.hi > versions.hi else 0))
-    parts = [each.within(side) for each in fields for side in sides]
-    return tuple(each for each in parts if each.versions)
-
-
-def limited(fields: tuple[Field, ...], versions: Range) -> tuple[Field, ...]:
-    return tuple(part for part in (each.within(versions) for each in fields) if part.versions)
 
 
 def pair(stock: Catalog, laid: Catalog, key: int) -> None:

@@ -94,8 +94,9 @@ def test_a_response_opens_only_so_many_listeners(monkeypatch: pytest.MonkeyPatch
     assert "no listener, there are 2 already" in notes[-1]
 
 
-def test_no_port_left() -> None:
+def test_a_broker_whose_id_leaves_no_port_has_a_free_one() -> None:
+    """A client that gets the broker's own address would go past the proxy without a word."""
     made, notes = nodes(port=65534)
     assert made.translate(0, Address("b", 1), "") == Address("proxy", 65535)
-    assert made.translate(1001, Address("b", 1), "") is None
-    assert "there is no port 66536 (--map 1001=HOST:PORT)" in notes[-1]
+    assert made.translate(1001, Address("b", 1), "") == Address("proxy", 40000)
+    assert notes[-1] == "broker 1001 at b:1: proxy:40000, as no port is left for its id (--map 1001=HOST:PORT)"

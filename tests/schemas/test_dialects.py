@@ -10,13 +10,14 @@ from kcli.errors import InputError, KcliError, SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.schemas.checks.draft_keys import PRIVATE_KEYS
-from kcli.schemas.definition import parse_text
+from kcli.schemas.definition import build, parse_text
 from kcli.schemas.dialects import SHIPPED, read_dialect, shipped
 from kcli.schemas.importing.jars import read_jars
+from kcli.schemas.joined_fields import joined, limited
 from kcli.schemas.layout import layout
 from kcli.schemas.lookup import STOCK, Catalog
 from kcli.schemas.model import Message
-from kcli.schemas.ranges import Range
+from kcli.schemas.ranges import HIGHEST, Range
 from kcli.schemas.table_files import Imported, import_releases, load_tables, to_files
 from tests import messages as made
 from tests.greeting import GREET, greeting, newer_metadata, rewritten_metadata
@@ -122,6 +123,42 @@ def test_other_versions_and_messages_stay_as_they_are(dialect: str) -> None:
         for version in stock.message(name).versions:
             if version not in drafted.get(name, ()):
                 assert layout(found.message(name), version) == layout(stock.message(name), version), name
+
+
+@pytest.mark.parametrize("dialect", shipped())
+def test_the_versions_of_a_draft_are_as_it_has_them(dialect: str) -> None:
+    found = catalog(dialect)
+    for drafted in found.written.values():
+        for version in drafted.versions:
+            assert layout(found.message(drafted.name), version) == layout(drafted, version), drafted.name
+            assert names(found.message(drafted.name), version) == names(drafted, version)
+
+
+def test_a_field_that_both_define_alike_is_one_field() -> None:
+    found, stock = catalog("kip-1018").message("FetchRequest"), catalog().message("FetchRequest")
+    (topics,) = (each for each in found.fields if each.name == "topics")
+    (partitions,) = (each for each in topics.fields if each.name == "partitions")
+    assert [str(each.versions) for each in found.fields] == [str(each.versions) for each in stock.fields]
+    assert str(partitions.fields[-1].versions) == "18+" and partitions.fields[-1].name == "remotePartitionMaxBytes"
+    response = catalog("kip-227-draft").message("FetchResponse")  # version 7, with versions of Apache's on both sides
+    versions = {each.name: str(each.versions) for each in response.fields}
+    assert versions["responses"] == "0+" and versions["sessionId"] == "8+" and len(versions) == len(response.fields)
+
+
+@pytest.mark.parametrize(
+    ("drafted", "expected"),
+    [
+        (field("A", versions="0+"), ["int32 0+", "int8 0+"]),
+        (field("A", versions="0+", default="7"), ["int32 0-1", "int32 2+", "int8 0+"]),
+        (field("A", "int64", versions="0+"), ["int32 0-1", "int64 2+", "int8 0+"]),
+        (field("B", "int8", versions="0+"), ["int32 0-1", "int8 0+"]),
+    ],
+)
+def test_what_two_fields_have_to_say_alike(drafted: dict[str, Any], expected: list[str]) -> None:
+    earlier = build(message("M", field("A"), field("B", "int8"), versions="0-1"))
+    later = build(message("M", drafted, *([field("B", "int8")] if drafted["name"] == "A" else []), versions="2"))
+    both = joined(limited(earlier.fields, Range(0, 1)), limited(later.fields, Range(2, HIGHEST)))
+    assert [f"{each.type} {each.versions}" for each in both] == expected
 
 
 def test_a_version_beyond_the_newest(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 from kcli.tables.parquet import stored
 
 ROWS = 40_000  # most rows in a record batch
-TEXTS = {"header": "request_header", "request": "request", "response": "response"}  # names of columns in the core
 
 
 class ArrowSink(Sink, ColumnOwner):
@@ -63,7 +62,6 @@ class ArrowSink(Sink, ColumnOwner):
         if for_file:
             self.schema = stored(self.schema)
         self.columns_wanted, self.bodies_wanted = wanted, bodies
-        self.kept_texts = [name for name, column in TEXTS.items() if column in self.schema.names and column in wanted]
         self.marks = FileMarks()
         self.rows: list[dict[str, Any]] = []
         self.places: list[int] = []  # the number of the core's rows before each of these rows
@@ -88,7 +86,7 @@ class ArrowSink(Sink, ColumnOwner):
                 yield from self.taken_batches()
 
     def write(self, take: Callable[[Any], Any], moved: Callable[[int], None] = lambda count: None) -> None:
-        """Pass each record batch to a function; it is valid only during the call, as its text is not copied."""
+        """Pass each record batch to a function."""
         self.take_batch = take
         for _ in self.steps(moved):
             pass
@@ -143,7 +141,7 @@ class ArrowSink(Sink, ColumnOwner):
         where = self.chosen.where
         asked = {name for name in self.schema.names if name in self.columns_wanted}
         self.field_names = fields_of_columns(sorted(asked | where.wanted if where else asked))
-        headed = "header" in self.kept_texts or (where is not None and "request_header" in where.wanted)
+        headed = "request_header" in asked or (where is not None and "request_header" in where.wanted)
         return ExchangeRows(
             self, self.forwarded, ROWS, TEXT_BYTES, parted=False, headed=headed, bodies=self.bodies_wanted,
             fields=len(self.field_names),
@@ -157,8 +155,6 @@ class ArrowSink(Sink, ColumnOwner):
         batch = None
         if self.taker.count:
             taken = self.taker.take_columns()
-            if self.take_batch == self.ready.append:
-                taken |= {name: (taken[name][0], bytes(taken[name][1])) for name in self.kept_texts}
             files = partial(self.marks.column, self.capture.entered_names)
             batch = batch_of(taken, self.bodies.name, self.schema, self.columns_wanted, files, self.field_names)
             if not self.chosen.takes_all:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -164,11 +164,12 @@ class KeyLog:
 
 
 class FollowedFile:
-    """A key log that may grow while it is read."""
+    """A key log that may grow while it is read. is_wide: it is UTF-16, as PowerShell's `>` writes it."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
         self.at = 0
+        self.is_wide = False
 
     def lines(self) -> Iterator[str]:
         """Yield the whole lines that were not read yet. Raises InputError if the file can't be read."""
@@ -179,9 +180,11 @@ class FollowedFile:
                 if file.seekable():
                     file.seek(self.at)
                 while line := file.readline(LONGEST):
+                    if not self.at:
+                        self.is_wide = line.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
                     if line.endswith(b"\n") or len(line) == LONGEST:
                         self.at += len(line)  # an incomplete line is read again
-                    yield text_of(line)
+                    yield text_of(narrow(line) if self.is_wide else line)
         except OSError as error:
             raise unreadable(error, str(self.path)) from None
 
@@ -189,3 +192,8 @@ class FollowedFile:
 def text_of(line: bytes) -> str:
     """Return a line as text, without a byte order mark, as editors of Windows write."""
     return line.removeprefix(BOM_UTF8).decode("ascii", "replace")
+
+
+def narrow(line: bytes) -> bytes:
+    """Return the ASCII text of a line in UTF-16, whichever half of a unit its ends belong to."""
+    return line.removeprefix(BOM_UTF16_LE).removeprefix(BOM_UTF16_BE).replace(b"\0", b"")

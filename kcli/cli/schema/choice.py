@@ -62,7 +62,8 @@ def with_versions(messages: Sequence[Message], *versions: int | None, quiet: boo
 
 
 def chosen(name: str, version: int | None, dialect: str | None) -> tuple[str | None, Catalog, list[Message]]:
-    """Return the dialect, its tables, and the messages that a name means, or all that a folder defines.
+    """Return the dialect, its tables, and the messages that a name means, or all that a folder defines: these in the
+    folder's own versions, unless `version` is one of Apache's.
 
     Raises UsageError if there is none, or not in that version, or for a folder under another dialect.
     """
@@ -73,5 +74,10 @@ def chosen(name: str, version: int | None, dialect: str | None) -> tuple[str | N
         raise UsageError(f"{name}: a folder of definitions, so --dialect can't be another")
     else:
         dialect, tables = name, catalog(name)
-        found = [tables.message(each) for each in sorted(tables.laid or tables.names)]
+        found = [folder_message(tables, each, version) for each in sorted(tables.laid or tables.names)]
     return dialect, tables, with_versions(found, version)
+
+
+def folder_message(tables: Catalog, name: str, version: int | None) -> Message:
+    own = tables.written.get(name)
+    return own if own is not None and (version is None or version in own.versions) else tables.message(name)

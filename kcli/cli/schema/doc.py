@@ -35,13 +35,10 @@ def doc(name: str, version: int | None, dialect: str | None) -> None:
     """
     from kcli.schemas.vectors.diagram import LEGEND
 
-    read, tables, found = chosen(name, version, dialect)
+    _, tables, found = chosen(name, version, dialect)
     for number, message in enumerate(found):
         if number:
             print_line("")
-        if read != dialect:  # a folder: what it defines, without Apache's versions before it
-            own = tables.written.get(message.name, message)
-            message = own if version is None or version in own.versions else message
         for line in document(tables, message, version):
             print_line(line)
     print_line("")

@@ -20,8 +20,8 @@ def vectors_command(name: str, version: int | None, dialect: str | None) -> None
 
     A vector has the message's name and version, the name of the case, the bytes as hex, and the JSON that `kcli decode`
     prints for them. Cases are defaults, nulls, each tag, limits of numbers, sizes at which a compact length gets
-    longer, and an unknown tag. Without VERSION kcli prints all versions. Headers are separate messages (RequestHeader,
-    ResponseHeader).
+    longer, and an unknown tag. Without VERSION kcli prints all versions, of DIR those that it defines. Headers are
+    separate messages (RequestHeader, ResponseHeader).
 
     \b
     kcli schema vectors Fetch 12

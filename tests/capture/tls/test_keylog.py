@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,22 @@ def test_what_editors_make_of_a_line(start: str, between: str, end: str, tmp_pat
     added.add(line)
     for log in (KeyLog([str(tmp_path / "keys.log")]), added):
         assert log.master(RANDOM, b"", b"") == SECRET
+
+
+@pytest.mark.parametrize(("mark", "encoding"), [(BOM_UTF16_LE, "utf-16-le"), (BOM_UTF16_BE, "utf-16-be")])
+def test_a_log_that_powershell_writes(tmp_path: Path, mark: bytes, encoding: str) -> None:
+    """It grows between the halves of a unit, too."""
+    path = tmp_path / "keys.log"
+    lines = [f"CLIENT_RANDOM {number:064x} {SECRET.hex()}\r\n" for number in range(3)]
+    data = mark + "".join(["# keys\r\n", *lines]).encode(encoding)
+    path.write_bytes(data[: len(data) // 2 + 1])
+    log = KeyLog([str(path)])
+    assert log.count == 1
+    path.write_bytes(data)
+    assert [log.master(number.to_bytes(32, "big"), b"", b"") for number in range(3)] == [SECRET] * 3
+    path.write_bytes(mark + "hello\r\n".encode(encoding))
+    with pytest.raises(InputError, match="no line of a key log"):
+        KeyLog([str(path)])
 
 
 def test_a_line_by_the_sessions_id(tmp_path: Path) -> None:

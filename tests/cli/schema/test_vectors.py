@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from kcli.schemas.dialects import SHIPPED
 from tests.greeting import greeting
 
 
@@ -30,6 +31,13 @@ def test_a_line_for_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [(each["version"], each["hex"], each["json"]) for each in nulls] == [
         (1, "000000ffffffffffffffff00", {"errorCode": 0, "text": None, "mark": -1})
     ]
+
+
+def test_of_a_draft_of_kafkas_own_message_its_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    draft = str(SHIPPED / "kip-1018")
+    assert {each["version"] for each in lines(capsys, draft)} == {18}
+    assert {each["version"] for each in lines(capsys, draft, "17")} == {17}
+    assert len({each["version"] for each in lines(capsys, "FetchRequest", "--dialect", draft)}) == 19
 
 
 def test_an_api_in_a_version(capsys: pytest.CaptureFixture[str]) -> None:
