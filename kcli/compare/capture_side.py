@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kcli.compare.measures import KEYS, Measure
+from kcli.compare.measures import KEYS, OWN_TIMES, Measure
 from kcli.diagnose import Diagnosis
 from kcli.diagnose.overview import SIZE, Overview
 from kcli.diagnose.store import FactStore
@@ -18,6 +18,11 @@ from kcli.schemas.errors import COORDINATOR_ERRORS
 SHORTEST_S = 0.5  # a block: in less there are too few answers
 BLOCKS, MOST_BLOCKS = 32, 240  # of the shorter capture; of the longer
 Key = tuple[str | None, ...]  # values of KEYS
+STEPS = 24  # buckets of latencies while they double
+# An answer is slow after the time in which this share of both sides is answered, and after so many times the median;
+# an answer in less than a noticeable time is not.
+USUAL, SLOW_TIMES, NOTICEABLE_MS = 0.95, 3.0, 10.0
+FEWEST_TIMES = 20  # answers to an API, with fewer of which none is called slow
 
 ROLES = """
 CREATE OR REPLACE TABLE roles AS
@@ -34,6 +39,10 @@ KNOWN = {
     "group_id": "SELECT DISTINCT group_id FROM group_calls WHERE inside(completed_ns)",
 }
 LOAD = "SELECT coalesce(sum(records), 0) AS records FROM batches WHERE api = 'PRODUCE' AND inside(ns)"
+TIMES = f"""
+SELECT api, CAST(ceil({STEPS} * log2(greatest(own_ms, 0.001))) AS BIGINT) AS bucket, count(*) AS answers
+FROM ({OWN_TIMES}) AS o WHERE inside(ns) GROUP BY ALL
+"""
 SIZES = """
 SELECT api, role, avg(request_bytes + coalesce(response_bytes, 0)) AS bytes
 FROM calls JOIN roles USING (client_id) WHERE inside(ns) GROUP BY ALL
@@ -102,6 +111,31 @@ class Captured:
             self.store.provide(each)  # of several clusters no table is left
             self.store.execute(each)
 
+    def nodes(self) -> dict[str, int]:
+        """Return the node ids of brokers by address, where the capture tells them."""
+        return {row["server"]: row["node_id"] for row in self.store.ask("SELECT server, node_id FROM nodes")}
+
+    def name_brokers(self, nodes: Mapping[str, int]) -> None:
+        """Name brokers as the other side does, too. nodes: those that either side tells; of this side its own."""
+        servers = [row["server"] for row in self.store.ask("SELECT DISTINCT server FROM calls WHERE inside(ns)")]
+        names = [str(nodes.get(server, server)) for server in servers]
+        self.make("broker_names", server=servers, broker=names)
+        self.known["broker"] = {*names}
+
+    def times(self) -> dict[str, Counter[int]]:
+        """Return how often each API was answered in each bucket of latencies, without the waits asked for."""
+        found: dict[str, Counter[int]] = {}
+        for row in self.store.ask(TIMES):
+            found.setdefault(row["api"], Counter())[row["bucket"]] += row["answers"]
+        return found
+
+    def make(self, table: str, **columns: Sequence[Any]) -> None:
+        """Make a table of columns of texts or numbers."""
+        shown = ", ".join(
+            f"unnest(CAST(? AS {'DOUBLE' if name == 'ms' else 'VARCHAR'}[])) AS {name}" for name in columns
+        )
+        self.store.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {shown}", *columns.values())
+
     def cut(self, seconds: float) -> None:
         """Cut the capture in blocks of that many seconds; what is behind the last whole one counts for nothing."""
         self.blocks = int(self.seconds / seconds)
@@ -164,6 +198,26 @@ def idle_sql(delays: Sequence[tuple[int, int]], before: int = 0) -> str:
     return (
         f"CASE WHEN ns < {at} THEN {idle_sql(delays[:middle], before)} ELSE {idle_sql(delays[middle + 1 :], idle)} END"
     )
+
+
+def slow_limits(one: Mapping[str, Counter[int]], other: Mapping[str, Counter[int]]) -> dict[str, float]:
+    """Return the ms after which an answer is slow, by API, the most frequent first. one, other: `times` of both."""
+    limits = {}
+    both = {api: one.get(api, Counter()) + other.get(api, Counter()) for api in {*one, *other}}
+    for api, counts in sorted(both.items(), key=lambda each: (-each[1].total(), each[0])):
+        if counts.total() >= FEWEST_TIMES:
+            limits[api] = max(time_within(counts, USUAL), SLOW_TIMES * time_within(counts, 0.5), NOTICEABLE_MS)
+    return limits
+
+
+def time_within(counts: Counter[int], share: float) -> float:
+    """Return the ms in which this share is answered. counts: of each bucket."""
+    left = share * counts.total()
+    for bucket in sorted(counts):
+        left -= counts[bucket]
+        if left <= 0:
+            break
+    return float(2 ** (bucket / STEPS))
 
 
 def block_seconds(one: float, other: float) -> float:

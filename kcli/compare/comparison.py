@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kcli.compare.capture_side import Captured, Key, block_seconds
+from kcli.compare.capture_side import Captured, Key, block_seconds, slow_limits
 from kcli.compare.measures import KEYS, MEASURED, MEASURES, RATED, Measure
 from kcli.compare.ranks import beyond_chance, inner_range, rank_test
 from kcli.diagnose import INFO, Diagnosis, Finding
@@ -28,13 +28,14 @@ UNSTEADY = 1.5  # a side whose noise, so many times, is more than the change
 DIFFERENT_LOAD = 2.0  # times
 OTHER_TOPICS = 0.5  # share of the records that is of other topics
 SHOWN_VERSIONS = 6
+BROKER = KEYS.index("broker")
 
 
 @dataclass(slots=True)
 class Change:
     """A measure of both captures. key: what it is of. ranges: of the values of parts of each side. chance: that samples
     of one distribution differ so. values: of each side. apart: all of one side are larger than all of the other.
-    reason: why it is not comparable."""
+    reason: why it is not comparable. limits: of slow answers: the ms that are slow, by API, the most frequent first."""
 
     measure: Measure
     key: Key
@@ -46,6 +47,7 @@ class Change:
     apart: bool = False
     verdict: str = SAME
     reason: str = ""
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def noises(self) -> tuple[float, float]:
@@ -78,10 +80,11 @@ class Change:
         """The measured quantity, in words."""
         words = {kind: value or "" for kind, value in zip(KEYS, self.key, strict=True)}
         role = words["role"]
-        return self.measure.title.format(**words | {
+        made = self.measure.title.format(**words | {
             "role": role if "a {role}" in self.measure.title else f"{role}s",
             "topic": f" to {words['topic']}" if words["topic"] else "",
         })  # fmt: skip
+        return made.replace("a other", "another")
 
     @property
     def times(self) -> float | None:
@@ -98,6 +101,8 @@ class Change:
             "noise": round(self.noise, 4), "p": self.chance, "values": list(self.values),
             "ranges": [[round(value, 4) for value in each] for each in self.ranges],
         }  # fmt: skip
+        if self.limits:
+            made["slow_over_ms"] = {api: round(limit, 1) for api, limit in self.limits.items()}
         return made | ({"reason": self.reason} if self.reason else {})
 
 
@@ -164,11 +169,18 @@ def compare(
 def compared(before: Captured, after: Captured) -> Comparison:
     """Compare two sides."""
     seconds = block_seconds(before.seconds, after.seconds)
-    for side in (before, after):
+    limits = slow_limits(before.times(), after.times())
+    nodes = before.nodes(), after.nodes()
+    for side, (own, others) in zip((before, after), (nodes, nodes[::-1]), strict=True):
         side.cut(seconds)
+        side.name_brokers({**others, **own})
+        side.make("slow_limits", api=[*limits], ms=[*limits.values()])
     unlike = [*unlike_sides(before, after)]
     measures = MEASURES if min(before.blocks, after.blocks) >= FEWEST else ()
     changes = [each for measure in measures for each in changes_of(measure, before, after)]
+    for each in changes:
+        if each.measure.name == "slow-answers":
+            each.limits = limits
     judge(changes, partial(excuse, before, after))
     order = (WORSE, BETTER, UNLIKE, CHANGED, SAME)
     changes.sort(key=lambda each: (order.index(each.verdict), -(each.times or 1e9)))
@@ -258,9 +270,21 @@ def judge(changes: Sequence[Change], excuse: Callable[[Change], str]) -> None:
         ways = {0: CHANGED, 1: WORSE, -1: BETTER}
         way = (1 if shift > 0 else -1) * measure.worse
         each.verdict = UNLIKE if each.reason else ways[way]
+    leave_out_consequences(changes)
+
+
+def leave_out_consequences(changes: Sequence[Change]) -> None:
+    """Set back the verdicts of changes that follow others: of the same API, role and topic, or of all brokers alike."""
     verdicts = {(each.measure.name, each.key): each.verdict for each in changes}
+    told = {(each.measure.name, each.verdict) for each in changes}
+    brokers: dict[str, set[str]] = {}
     for each in changes:
-        if each.measure.follows and verdicts.get((each.measure.follows, each.key)) == each.verdict:
+        if each.key[BROKER] is not None:
+            brokers.setdefault(each.measure.name, set()).add(each.verdict)
+    for each in changes:
+        measure, verdict = each.measure, each.verdict
+        of_all = brokers.get(measure.name) == {verdict} and (measure.follows, verdict) in told
+        if measure.follows and (of_all or verdicts.get((measure.follows, each.key)) == verdict):
             each.verdict = SAME
 
 
@@ -343,7 +367,9 @@ def findings_of(before: Captured, after: Captured, changes: Sequence[Change]) ->
         for name, found in mine.items():
             if len(found) > len(theirs.get(name, ())):
                 first = found[0]
-                measured = (name not in MEASURED or MEASURED[name] in worse) and RATED.get(name) not in steady
+                measured = (name not in MEASURED or not worse.isdisjoint(MEASURED[name])) and RATED.get(
+                    name
+                ) not in steady
                 grave = verdict == "new" and first.severity != INFO and measured
                 yield Difference(verdict, "finding", f"{name}: {first.text}", len(found), grave)
 

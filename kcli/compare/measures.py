@@ -1,22 +1,25 @@
 """The measures of a capture, each as SQL over the tables of diagnose: values by block of time, or by connection.
 
 A query gives `block`, `value`, and the columns that say of what it is: api, role (of the client: producer, consumer,
-broker, or other), topic, group_id, error. The tables `roles` (client_id, role) and `members_of` (role, clients), and
-the macros block_of(ns), alive(first_ns, last_ns) and minutes() are of `capture_side`. Blocks before the first and
-behind the last do not count.
+broker, or other), topic, group_id, error, broker. The tables `roles` (client_id, role), `members_of` (role, clients),
+`broker_names` (server, broker) and `slow_limits` (api, ms), and the macros block_of(ns), alive(first_ns, last_ns) and
+minutes() are of `capture_side`. Blocks before the first and behind the last do not count.
+
+An answer is slow after a limit that both captures have in common: most answers of both to that API are faster. What
+stalls rarely or shortly moves no median of a block, and hardly a 95th percentile; it moves the share of slow answers.
 
 A round trip is that of the whole line, from the client to where the capture was taken and from there to the broker. The
 shortest is the line's: acknowledgements wait up to 40 ms for data that they can go with, the longer the less there is.
 
 A lag that grows differs most from itself: how fast it grows is what two captures can be compared by. It is known when a
-group commits; between two commits it grows evenly.
+group commits; between two commits it grows evenly, and the blocks between them have one value together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-KEYS = ("api", "role", "topic", "group_id", "error")
+KEYS = ("api", "role", "topic", "group_id", "error", "broker")
 HIGHER, LOWER = 1, -1  # where worse is; 0: a change, and neither
 
 
@@ -25,7 +28,8 @@ class Measure:
     """name: for programs. title: "{api}", "{role}", ... in braces. worse: HIGHER, LOWER or 0. least: changes below that
     do not count, nor those by less than `times`, nor where the sides come nearer to each other than `apart` times the
     noise. counts: blocks without a row have 0, and means are compared; else medians. excuse: what explains a change:
-    "load", "size" of requests and responses, "topics". follows: a measure of whose change this is a consequence.
+    "load", "size" of requests and responses, "topics". follows: a measure of whose change this is a consequence; of
+    brokers where it is of all of them.
     steady: each value is the best of many, so that few suffice where none of one side comes near those of the other.
     by_time: a value a block of time; else one a connection."""
 
@@ -54,6 +58,10 @@ FROM (SELECT DISTINCT connection, correlation_id, topic FROM produced) AS p
 JOIN timed USING (connection, correlation_id) JOIN roles USING (client_id) WHERE own_ms IS NOT NULL AND api = 'PRODUCE'
 GROUP BY ALL HAVING count(*) >= {least}
 """
+# Answers by which brokers are compared: not those that wait for followers, nor those to brokers.
+OWN_TIMES = """
+SELECT ns, server, api, own_ms FROM timed WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND NOT inner_client
+"""
 MEASURES = (
     Measure(
         "latency", "median latency of {api} of {role}{topic}, without the waits asked for", "ms",
@@ -64,6 +72,12 @@ MEASURES = (
         "latency-p95", "95 % latency of {api} of {role}{topic}, without the waits asked for", "ms",
         LATENCY.format(share=0.95, least=5), HIGHER, least=2.0, times=2.0, apart=1.0,
         excuse=("load", "size", "topics"), follows="latency",
+    ),
+    Measure(
+        "slow-answers", "slow answers of broker {broker} in 1,000, without the waits asked for", "", f"""
+SELECT broker, block_of(ns) AS block, 1000 * avg(CASE WHEN own_ms > ms THEN 1 ELSE 0 END) AS value
+FROM ({OWN_TIMES}) AS o JOIN slow_limits USING (api) JOIN broker_names USING (server) GROUP BY ALL
+""", HIGHER, least=20.0, apart=0.5, counts=True, excuse=("load", "topics"), follows="latency",
     ),
     Measure(
         "batching", "records of a Produce{topic}", "records", """
@@ -121,12 +135,15 @@ WITH places AS (SELECT group_id, topic, partition, unix_micros(timestamp) * 1000
                FROM places p ASOF JOIN ends e ON p.topic = e.topic AND p.partition = e.partition AND p.ns >= e.ns),
      steps AS (SELECT group_id, topic, block_of(ns) AS block, behind - lag(behind) OVER w AS growth,
                       block - lag(block) OVER w AS blocks
-               FROM marks WINDOW w AS (PARTITION BY group_id, topic, partition ORDER BY ns))
-SELECT group_id, topic, block, sum(growth) / (60 * minutes()) AS value
-FROM (SELECT group_id, topic, growth / greatest(blocks, 1) AS growth,
-             unnest(range(block - greatest(blocks, 1) + 1, block + 1)) AS block
-      FROM steps WHERE growth IS NOT NULL) AS spread
-GROUP BY ALL
+               FROM marks WINDOW w AS (PARTITION BY group_id, topic, partition ORDER BY ns)),
+     spread AS (SELECT group_id, topic, growth / greatest(blocks, 1) AS growth, greatest(blocks, 1) AS blocks,
+                       unnest(range(block - greatest(blocks, 1) + 1, block + 1)) AS block
+                FROM steps WHERE growth IS NOT NULL),
+     usual AS (SELECT group_id, topic, CAST(ceil(quantile_cont(blocks, 0.5)) AS BIGINT) AS blocks
+               FROM spread GROUP BY ALL)
+SELECT group_id, topic, block // u.blocks AS block, sum(growth) / (60 * minutes() * count(DISTINCT block)) AS value
+FROM spread s JOIN usual u USING (group_id, topic) WHERE block >= 0
+GROUP BY group_id, topic, block // u.blocks
 """, HIGHER, least=2.0, excuse=("load", "topics"),
     ),
     Measure(
@@ -184,10 +201,11 @@ FROM conns JOIN roles USING (client_id) WHERE c_data_segments + s_data_segments 
 )  # fmt: skip
 # Findings of diagnose that measures judge better: a limit that one of two like captures just passes says little.
 MEASURED = {
-    "slow-broker": "latency", "slow-replication": "latency", "slow-network": "round-trip", "packet-loss": "resent",
-    "rebalance-storm": "rebalances", "connection-churn": "connections", "throttled": "throttling",
-    "tiny-batches": "batching", "errors-again": "errors", "fetch-session-evictions": "full-fetches",
-    "hot-partition": "partition-share", "lagging-consumer": "lag-growth",
+    "slow-broker": ("latency", "slow-answers"), "slow-replication": ("latency",), "slow-network": ("round-trip",),
+    "packet-loss": ("resent",), "rebalance-storm": ("rebalances",), "connection-churn": ("connections",),
+    "throttled": ("throttling",), "tiny-batches": ("batching",), "errors-again": ("errors",),
+    "fetch-session-evictions": ("full-fetches",), "hot-partition": ("partition-share",),
+    "lagging-consumer": ("lag-growth",),
 }  # fmt: skip
 # The API whose rate a finding is a limit of: likewise, where both captures have that rate.
 RATED = {"metadata-storm": "METADATA", "busy-fetch": "FETCH", "commit-per-record": "OFFSET_COMMIT"}

@@ -7,6 +7,7 @@ far-0, far-20: the same over a line of its own, captured at its clients' end.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,8 +18,9 @@ import numpy
 import pytest
 
 from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
+from kcli.compare.capture_side import STEPS, slow_limits
 from kcli.compare.comparison import CHANGED, Change, changes_of, excuse, findings_of, judge
-from kcli.compare.measures import MEASURES
+from kcli.compare.measures import KEYS, MEASURES
 from kcli.diagnose import Finding, Scope
 from kcli.diagnose.scope import ALL
 from kcli.errors import InputError
@@ -35,6 +37,11 @@ STEADY = ((1.0, 1.1), (9.0, 9.1))  # ranges of both sides
 def made(before: str, after: str) -> Comparison:
     one, other = ([str(DATA / f"{name}.pcap.zst")] for name in (before, after))
     return compare(one, other)
+
+
+def of(**known: str) -> tuple[str | None, ...]:
+    """Return what a measure is of."""
+    return tuple(known.get(kind) for kind in KEYS)
 
 
 def verdicts(found: Comparison, measure: str) -> set[str]:
@@ -96,7 +103,7 @@ def test_other_topics_and_another_load_are_said() -> None:
     latency = next(each for each in MEASURES if each.name == "latency")
     before, after = (cast(Any, SimpleNamespace(load=each, sizes={}, topics={})) for each in (10.0, 100.0))
     for measure, said in ((latency, True), (replace(latency, excuse=()), False)):
-        change = Change(measure, ("FETCH", "consumer", "t", None, None), 1.0, 9.0, STEADY, 0.01, (9, 9))
+        change = Change(measure, of(api="FETCH", role="consumer", topic="t"), 1.0, 9.0, STEADY, 0.01, (9, 9))
         assert excuse(before, after, change).startswith("the load is 10.0 times as large") == said
 
 
@@ -111,7 +118,7 @@ def test_a_few_steady_values_suffice_where_none_comes_near_the_others() -> None:
     """Round trips of each connection are the best of hundreds; of latencies, a block each, twelve may be chance."""
     by_name = {each.name: each for each in MEASURES}
     trips, latency = by_name["round-trip"], by_name["latency"]
-    key = (None, "consumer", None, None, None)
+    key = of(role="consumer")
     like = Change(latency, key, 1.0, 1.0, ((1.0, 1.0), (1.0, 1.0)), 1.0, (9, 9))
     for measure, apart, highest, verdict in (
         (trips, True, 1.0, WORSE), (trips, False, 1.0, SAME), (trips, True, 30.0, SAME), (latency, True, 1.0, UNLIKE),
@@ -129,7 +136,7 @@ def test_a_few_steady_values_suffice_where_none_comes_near_the_others() -> None:
 def test_a_rate_that_just_passes_a_limit_is_no_worse(verdict: str, api: str, grave: bool) -> None:
     """What both sides ask as often is a finding of one by chance; without that rate the finding counts."""
     rate = next(each for each in MEASURES if each.name == "rate")
-    change = Change(rate, (api, "other", None, None, None), 9.8, 10.1, STEADY, 0.5, (9, 9), verdict=verdict)
+    change = Change(rate, of(api=api, role="other"), 9.8, 10.1, STEADY, 0.5, (9, 9), verdict=verdict)
     storm = Finding("metadata-storm", "warning", {"client": "a"}, {"n": 1}, "cache it", "a asks", "", "", "", 1.0)
     one, other = (cast(Any, SimpleNamespace(diagnosis=SimpleNamespace(findings=each))) for each in ([], [storm]))
     [found] = findings_of(one, other, [change])
@@ -155,7 +162,7 @@ def test_a_change_that_makes_things_unsteady_is_no_smaller_for_it(
 ) -> None:
     """The noise that counts is that of the better side; what the other shows by itself is a part of the change."""
     latency = next(each for each in MEASURES if each.name == "latency")
-    key = ("PRODUCE", "producer", "orders", None, None)
+    key = of(api="PRODUCE", role="producer", topic="orders")
     values = [numpy.array([each[at % len(each)] for at in range(36)]) for each in (before, after)]
     sides = [
         cast(Any, SimpleNamespace(samples=lambda of, v=each: {key: v} if of is latency else {}, known={}, blocks=36))
@@ -188,6 +195,52 @@ def test_a_partition_that_gets_more_than_its_share_is_worse(tmp_path: Path) -> N
     assert verdicts(compare(hot, even), "partition-share") == {BETTER}
 
 
+def answered(path: Path, stalls: int) -> list[str]:
+    """Two brokers, asked ten times a second for 80 s: each of the second's answers that this divides is late."""
+    talks = [Talk(f"shop-{broker}", 40000 + broker, broker) for broker in (1, 2)]
+    if stalls:  # only this side tells node ids
+        brokers = [{"nodeId": broker, "host": f"10.0.0.{broker}", "port": 9092} for broker in (1, 2)]
+        talks[0].call(3, 9, {"topics": []}, {"brokers": brokers, "controllerId": 1, "topics": []})
+    for number in range(1, 800):
+        for talk in talks:
+            wait = SECOND // 11 if stalls and talk is talks[1] and number % stalls == 0 else 0
+            asked = {"groupId": talk.client, "generationId": 1, "memberId": "m"}
+            talk.call(12, 3, asked, {}, SECOND // 10 - wait, wait)
+    path.write_bytes(pcap(sorted(packet for talk in talks for packet in talk.wire.packets)))
+    return [str(path)]
+
+
+def test_a_broker_that_stalls_now_and_then_is_worse(tmp_path: Path) -> None:
+    """One late answer of 25 is in each block, and moves neither its median nor its 95th percentile."""
+    well, stalls = answered(tmp_path / "well.pcap", 0), answered(tmp_path / "stalls.pcap", 25)
+    found = compare(well, stalls)
+    [change] = [each for each in found.changes if each.verdict != SAME]
+    assert (change.verdict, change.key) == (WORSE, of(broker="2")) and found.is_worse
+    assert change.before == 0 and change.after == pytest.approx(40, abs=2)
+    assert change.as_json()["slow_over_ms"] == {"HEARTBEAT": 10.0}
+
+
+def test_slow_answers_of_all_brokers_follow_from_a_latency() -> None:
+    """What slows all of them is told once; of one of them it names the broker."""
+    by_name = {each.name: each for each in MEASURES}
+    for others, told in ((1.0, {"2"}), (90.0, set())):
+        changes = [
+            Change(by_name["slow-answers"], of(broker=broker), 1.0, after, ((1, 1), (after, after)), 1e-9, (9, 9))
+            for broker, after in (("1", others), ("2", 90.0))
+        ]
+        latency = Change(by_name["latency"], of(api="FETCH"), 1.0, 9.0, ((1, 1), (9, 9)), 1e-9, (9, 9))
+        judge([latency, *changes], lambda each: "")
+        assert latency.verdict == WORSE and {each.key[-1] for each in changes if each.verdict == WORSE} == told
+
+
+def test_an_answer_is_slow_by_what_both_sides_need() -> None:
+    bucket = round(STEPS * 5)  # 32 ms
+    one, other = {"FETCH": Counter({0: 90, bucket: 4})}, {"FETCH": Counter({bucket: 2, 2 * bucket: 4})}
+    assert slow_limits(one, other) == {"FETCH": 32.0}
+    assert slow_limits({"FETCH": Counter({bucket: 100})}, {}) == {"FETCH": 96.0}  # three times the median
+    assert slow_limits({"FETCH": Counter({0: 100})}, {"PRODUCE": Counter({bucket: 3})}) == {"FETCH": 10.0}
+
+
 def committed(path: Path, share: float) -> list[str]:
     """A producer that writes ten records a second for 30 s, and a group that commits that share of them each 2 s."""
     writer, reader = Talk("shop"), Talk("billing", 41000)
@@ -214,6 +267,7 @@ def test_a_group_that_falls_behind_is_worse(tmp_path: Path) -> None:
     )  # fmt: skip
     assert change.before == pytest.approx(0, abs=0.5) and change.after == pytest.approx(6, abs=1)
     assert verdicts(compare(slow, well), "lag-growth") == {BETTER}
+    assert change.values == (14, 14)  # of 31 blocks; the two or three between commits have one value
 
 
 def test_what_clients_meet_as_they_start_is_not_new() -> None:

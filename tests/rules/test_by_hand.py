@@ -29,10 +29,11 @@ class Talk:
         self.wire = Wire(client=("10.0.0.1", port), server=(f"10.0.0.{broker}", 9092), seq=(port, 2 * port)).open()
         self.number = 0
 
-    def call(self, key: int, version: int, body: Body, answer: Body, pause: int = SECOND // 2) -> Talk:
+    def call(self, key: int, version: int, body: Body, answer: Body, pause: int = SECOND // 2, wait: int = 0) -> Talk:
         self.number += 1
-        asked = request(key, version, self.number, body, self.client)
-        self.wire.client(asked).server(response(key, version, self.number, answer))
+        self.wire.client(request(key, version, self.number, body, self.client))
+        self.wire.now += wait
+        self.wire.server(response(key, version, self.number, answer))
         self.wire.now += pause
         return self
 

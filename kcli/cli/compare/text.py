@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COLOURS = {"worse": "red", "better": "green", "changed": "cyan", "not comparable": "yellow"}
 WIDTH = len("not comparable")
+LIMITS = 3  # APIs of which it is said when an answer is slow
 NAMES = 8  # names of a kind that are listed as new or gone; the rest is counted
 
 
@@ -65,6 +66,8 @@ def change_text(each: Change) -> str:
         f"{each.title}: {figure(each.before)} -> {figure(each.after)}{unit} "
         f"({times}noise {' -> '.join(map(figure, each.noises))}{unit}, p {each.chance:.0e})"
     )
+    if each.limits:
+        text += f"; slow: {', '.join(f'{api} over {figure(ms)} ms' for api, ms in [*each.limits.items()][:LIMITS])}"
     return f"{text}: {each.reason}" if each.reason else text
 
 
