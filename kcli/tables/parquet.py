@@ -10,7 +10,6 @@ from typing import Any, BinaryIO
 
 # Columns of long texts. They stay in the memory that they were written to until they are in a file.
 LONG = frozenset({"request", "response", "request_header", "data", "key", "value", "key_data", "value_data"})
-TIMES = frozenset({"timestamp", "completed_ns"})
 
 
 def stored(schema: Any) -> Any:
@@ -60,7 +59,7 @@ class FileForm:
 
         self.schema = schema
         texts = [field.name for field in schema if is_text(field.type)]
-        times = [field.name for field in schema if field.name in TIMES]
+        times = [field.name for field in schema if is_time(field)]
         short = [field.name for field in schema if field.name not in LONG and field.type != pyarrow.binary()]
         self.options = {
             "store_schema": False,
@@ -103,6 +102,14 @@ def comments_of(schema: Any) -> bytes:
 
     texts = (field.with_type(pyarrow.string()) if is_text(field.type) else field for field in schema)
     return b64encode(pyarrow.schema(texts).serialize())
+
+
+def is_time(field: Any) -> bool:
+    """Return whether a column has points in time. Those in ns are integers."""
+    import pyarrow
+
+    counted = pyarrow.types.is_int64(field.type) and field.name.endswith("_ns")
+    return bool(counted or pyarrow.types.is_timestamp(field.type))
 
 
 def is_text(kind: Any) -> bool:

@@ -14,10 +14,13 @@ pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 SCHEMA = schema_of(
-    columns("timestamp instant when\napi string? which\nrequest string? JSON\nbytes int64 how many\nframe binary wire")
+    columns(
+        "timestamp instant when\napi string? which\nrequest string? JSON\nbytes int64 how many\nframe binary wire\n"
+        "last_ns int64? when"
+    )
 )
 ROWS: list[dict[str, Any]] = [
-    {"timestamp": time, "api": api, "request": f"[{time}]", "bytes": 5, "frame": b"\0" * time}
+    {"timestamp": time, "api": api, "request": f"[{time}]", "bytes": 5, "frame": b"\0" * time, "last_ns": time or None}
     for time, api in enumerate(("a", None, "b", "a"))
 ]
 
@@ -42,7 +45,8 @@ def test_how_columns_are_kept(schema: Any, tmp_path: Path) -> None:
     assert parquet.read_table(path).cast(SCHEMA).equals(pyarrow.Table.from_pylist(ROWS, SCHEMA))
     group = parquet.ParquetFile(path).metadata.row_group(0)
     found = {group.column(at).path_in_schema: group.column(at) for at in range(group.num_columns)}
-    assert "DELTA_BINARY_PACKED" in found["timestamp"].encodings and found["timestamp"].statistics.has_min_max
+    for name in ("timestamp", "last_ns"):
+        assert "DELTA_BINARY_PACKED" in found[name].encodings and found[name].statistics.has_min_max
     assert (found["bytes"].statistics.min, found["bytes"].statistics.max) == (5, 5)
     assert found["frame"].statistics is None
     assert (found["api"].statistics.min, found["api"].statistics.max) == ("a", "b")

@@ -35,6 +35,7 @@ class ExchangeColumns:
         self.taken, self.origins = taken, origins
         self.made = ExchangeArrays(taken, name_of, None, fields)
         self.rows = self.made.rows
+        self.found: dict[str, Any] = {}  # the columns made so far
         self.days = self.rows.ts // DAY_NS
         self.nameless = numpy.zeros(self.rows.count, bool)  # rows with a topic id whose name is unknown
         self.nameless[numpy.frombuffer(taken["nameless"], numpy.int32)] = True
@@ -66,8 +67,10 @@ class ExchangeColumns:
         return self.arrays(*names_of(WHO))
 
     def arrays(self, *names: str) -> list[Any]:
-        """Return columns of `exchanges` by name."""
-        return arrays_of(self.made, names, stored_schema("exchanges"))
+        """Return columns of `exchanges` by name. Several tables have the same ones, which are made once."""
+        missing = [name for name in names if name not in self.found]
+        self.found.update(zip(missing, arrays_of(self.made, missing, stored_schema("exchanges")), strict=True))
+        return [self.found[name] for name in names]
 
 
 def apart(table: str, batch: Any, days: Any, nameless: Any) -> Iterator[Dated]:
