@@ -94,6 +94,10 @@ class Capture:
         self.source = CaptureDecoder(self.files, sink, self.options)
         return pyarrow.RecordBatchReader.from_batches(sink.schema, sink.batches())
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the stream of `to_arrow` as a PyCapsule, by which polars, pyarrow and others read a capture."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return a pandas.DataFrame with the rows of `to_arrow`, all in memory. Integer columns have types such as
         Int64, so that they stay integers with nulls. Raises UsageError if pandas, pyarrow or numpy is missing.

@@ -157,6 +157,12 @@ def test_a_data_frame() -> None:
         capture.to_arrow()
 
 
+def test_libraries_that_take_streams_take_a_capture() -> None:
+    polars, path = pytest.importorskip("polars"), SAMPLES / "java44-txn.pcap"
+    assert pyarrow.table(kcli.read_capture(path)).column_names == NAMES
+    assert polars.DataFrame(kcli.read_capture(path)).columns == NAMES
+
+
 def test_integers_of_a_data_frame_stay_integers_beside_events() -> None:
     pytest.importorskip("pandas")
     frame = kcli.read_capture(DATA / "snaplen-96.pcap").to_pandas()
