@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from kcli.cli.decode.pcap.summaries import Message, Summary
@@ -10,6 +11,7 @@ from kcli.cli.decode.pcap.summaries.topic_partitions import partitions_of, place
 from kcli.counting import counted
 from kcli.errors import DecodeError
 
+ACKNOWLEDGED = {1: "accepted", 2: "released", 3: "rejected", 4: "renewed"}  # 0: there is no record
 TIMES = {-1: "latest", -2: "earliest", -3: "max timestamp", -4: "earliest local", -5: "latest tiered"}
 
 
@@ -63,20 +65,29 @@ def wanted(request: Message, asked: int) -> str:
 def share_fetch(request: Message, response: Message) -> tuple[str, str]:
     results = [each for topic in topics_of(response) for each in partitions_of(topic)]
     data = [each["records"] for each in results if each.get("records")]
-    acquired = sum(
-        r["lastOffset"] - r["firstOffset"] + 1 for each in results for r in each.get("acquiredRecords") or ()
-    )
-    given = [each.get("acknowledgementBatches") or () for topic in topics_of(request) for each in partitions_of(topic)]
-    acknowledged = sum(each["lastOffset"] - each["firstOffset"] + 1 for batches in given for each in batches)
+    acquired = [each for result in results for each in result.get("acquiredRecords") or ()]
     asked = [f"{request.get('groupId')} epoch {request.get('shareSessionEpoch')}", places(request)]
-    asked += [f"{acknowledged:,} acknowledged"] if acknowledged else []
-    return ", ".join(filter(None, asked)), ", ".join(
-        [
-            counted(len(results), "partition"),
-            *([batches_text(data)] if data else []),
-            *([f"{acquired:,} acquired"] if acquired else []),
-        ]
-    )
+    parts = [counted(len(results), "partition"), *([batches_text(data)] if data else [])]
+    if acquired:
+        most = max(each["deliveryCount"] for each in acquired)
+        again = f" (delivery {most})" if most > 1 else ""
+        parts.append(f"{sum(each['lastOffset'] - each['firstOffset'] + 1 for each in acquired):,} acquired{again}")
+    return ", ".join(filter(None, [*asked, *acknowledged(request)])), ", ".join(parts)
+
+
+def acknowledged(request: Message) -> list[str]:
+    """Return how many records a member accepts, releases and so on. A batch has one type for all of its records, or one
+    for each (KIP-932).
+    """
+    counts = Counter[int]()
+    for topic in topics_of(request):
+        for batch in (each for part in partitions_of(topic) for each in part.get("acknowledgementBatches") or ()):
+            types = batch["acknowledgeTypes"]
+            if len(types) == 1:
+                counts[types[0]] += batch["lastOffset"] - batch["firstOffset"] + 1
+            else:
+                counts.update(types)
+    return [f"{counts[kind]:,} {word}" for kind, word in ACKNOWLEDGED.items() if counts[kind]]
 
 
 def list_offsets(request: Message, response: Message) -> tuple[str, str]:

@@ -40,6 +40,26 @@ def test_where_to_go_instead_is_said() -> None:
     assert errors_text(asked, made.response) == "NOT_LEADER_OR_FOLLOWER"  # what was asked says where
 
 
+def test_what_a_member_of_a_share_group_does_with_records_and_how_often_it_got_them() -> None:
+    """Records that are released until their deliveries are used up are gone for the group, without an error."""
+    batches = [
+        {"firstOffset": first, "lastOffset": last, "acknowledgeTypes": types}
+        for first, last, types in ((0, 9, [1]), (10, 13, [2, 0, 3, 2]), (20, 20, [2]))
+    ]
+    topics = [{"topicId": "AAAAAAAAAAAAAAAAAAAACQ", "partitions": [{"partitionIndex": 0}]}]
+    topics[0]["partitions"][0]["acknowledgementBatches"] = batches  # type: ignore[index]
+    taken = [
+        {"firstOffset": first, "lastOffset": last, "deliveryCount": count}
+        for first, last, count in ((30, 39, 1), (10, 10, 5))
+    ]
+    answer = {"topicId": "AAAAAAAAAAAAAAAAAAAACQ", "partitions": [{"partitionIndex": 0, "acquiredRecords": taken}]}
+    asked, said = summarize(exchange(78, 1, {"groupId": "crew", "topics": topics}, {"responses": [answer]}))
+    assert asked.endswith(", 10 accepted, 3 released, 1 rejected")
+    assert said == "1 partition, 11 acquired (delivery 5)"
+    del taken[1]
+    assert summarize(exchange(78, 1, {"groupId": "crew"}, {"responses": [answer]}))[1].endswith(" 10 acquired")
+
+
 def test_partitions_with_an_error_are_named() -> None:
     """Those of a session, too, which its Fetch does not name; an offset where it does."""
     parts = [{"partitionIndex": number, "errorCode": code} for number, code in ((0, 0), (3, 1), (4, 1), (5, 6))]
