@@ -16,7 +16,7 @@ from kcli.rules.judgement import NAMELESS
 from kcli.schemas.errors import COORDINATOR_ERRORS
 
 SHORTEST_S = 0.5  # a block: in less there are too few answers
-BLOCKS, MOST_BLOCKS = 32, 240  # of the shorter capture; of the longer
+BLOCKS, MOST_BLOCKS = 32, 2000  # of the shorter capture; of the longer, by the time that queries take
 Key = tuple[str | None, ...]  # values of KEYS
 STEPS = 24  # buckets of latencies while they double
 # An answer is slow after the time in which this share of both sides is answered, and after so many times the median;

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from kcli.compare.capture_side import Captured, Key, block_seconds, slow_limits
+from kcli.compare.capture_side import SHORTEST_S, Captured, Key, block_seconds, slow_limits
 from kcli.compare.measures import KEYS, MEASURED, MEASURES, RATED, Measure
 from kcli.compare.ranks import beyond_chance, inner_range, rank_test
+from kcli.counting import span_text
 from kcli.diagnose import INFO, Diagnosis, Finding
 from kcli.diagnose.diagnosis import diagnose_together
 from kcli.diagnose.scope import ALL, Scope
@@ -193,11 +194,11 @@ def compared(before: Captured, after: Captured) -> Comparison:
 
 def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
     """Return why captures as a whole can't be compared, or only in part."""
-    for name, side in (("before", before), ("after", after)):
+    for name, side, other in (("before", before, after), ("after", after, before)):
         if side.diagnosis.unknown:
             yield f"{name}: {lacking_text(side.diagnosis.unknown)}"
         elif side.blocks < FEWEST:
-            yield f"{name} is {side.seconds:.1f} s long, too short to tell changes from noise"
+            yield f"{name} is {span_text(side.seconds)} long, {too_short_beside(side, other)}"
         for part in side.diagnosis.unjudged:
             if part.unread:
                 yield f"{name}, not read: {unjudged_text(part)}"
@@ -207,6 +208,13 @@ def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
     times = max(before.load, after.load) / max(min(before.load, after.load), 1e-9)
     if times > DIFFERENT_LOAD and before.load and after.load:
         yield f"the load is {before.load:,.0f} and {after.load:,.0f} records a second"
+
+
+def too_short_beside(side: Captured, other: Captured) -> str:
+    """Return why a side has too few blocks: by itself, or because blocks fit the other, which is far longer."""
+    if side.seconds < FEWEST * SHORTEST_S:
+        return "too short to tell changes from noise"
+    return f"too short beside {span_text(other.seconds)}; --since and --until compare a part of each"
 
 
 def topics_apart(before: Mapping[str, int], after: Mapping[str, int]) -> float:
@@ -223,13 +231,14 @@ def changes_of(measure: Measure, before: Captured, after: Captured) -> Iterator[
     import numpy
 
     one, other = before.samples(measure), after.samples(measure)
-    centre = numpy.mean if measure.counts else numpy.median
+    by_mean = measure.means or measure.counts
+    centre = numpy.mean if by_mean else numpy.median
     for key in sorted({*one, *other}, key=str):
         values = [found.get(key, numpy.zeros(side.blocks if measure.counts else 0))
                   for found, side in ((one, before), (other, after))]  # fmt: skip
         if min(map(len, values)) < FEWEST_SHOWN or not both_know(key, before, after):
             continue
-        first, second = (inner_range(each, steady_mean if measure.counts else numpy.median) for each in values)
+        first, second = (inner_range(each, steady_mean if by_mean else numpy.median) for each in values)
         sizes = (len(values[0]), len(values[1]))
         was, is_now = (float(centre(each)) for each in values)
         apart = bool(values[0].max() < values[1].min() or values[1].max() < values[0].min())

@@ -27,9 +27,9 @@ HIGHER, LOWER = 1, -1  # where worse is; 0: a change, and neither
 class Measure:
     """name: for programs. title: "{api}", "{role}", ... in braces. worse: HIGHER, LOWER or 0. least: changes below that
     do not count, nor those by less than `times`, nor where the sides come nearer to each other than `apart` times the
-    noise. counts: blocks without a row have 0, and means are compared; else medians. excuse: what explains a change:
-    "load", "size" of requests and responses, "topics". follows: a measure of whose change this is a consequence; of
-    brokers where it is of all of them.
+    noise. means: means of blocks are compared, else medians. counts: likewise, and blocks without a row have 0.
+    excuse: what explains a change: "load", "size" of requests and responses, "topics". follows: a measure of whose
+    change this is a consequence; of brokers where it is of all of them.
     steady: each value is the best of many, so that few suffice where none of one side comes near those of the other.
     by_time: a value a block of time; else one a connection."""
 
@@ -41,6 +41,7 @@ class Measure:
     least: float = 0.0
     times: float = 1.5
     apart: float = 0.0
+    means: bool = False
     counts: bool = False
     excuse: tuple[str, ...] = ()
     follows: str = ""
@@ -77,7 +78,7 @@ MEASURES = (
         "slow-answers", "slow answers of broker {broker} in 1,000, without the waits asked for", "", f"""
 SELECT broker, block_of(ns) AS block, 1000 * avg(CASE WHEN own_ms > ms THEN 1 ELSE 0 END) AS value
 FROM ({OWN_TIMES}) AS o JOIN slow_limits USING (api) JOIN broker_names USING (server) GROUP BY ALL
-""", HIGHER, least=20.0, apart=0.5, counts=True, excuse=("load", "topics"), follows="latency",
+""", HIGHER, least=20.0, apart=0.5, means=True, excuse=("load", "topics"), follows="latency",
     ),
     Measure(
         "batching", "records of a Produce{topic}", "records", """

@@ -18,8 +18,8 @@ import numpy
 import pytest
 
 from kcli.compare import BETTER, SAME, UNLIKE, WORSE, Comparison, compare
-from kcli.compare.capture_side import STEPS, slow_limits
-from kcli.compare.comparison import CHANGED, Change, changes_of, excuse, findings_of, judge
+from kcli.compare.capture_side import MOST_BLOCKS, STEPS, block_seconds, slow_limits
+from kcli.compare.comparison import CHANGED, Change, changes_of, excuse, findings_of, judge, too_short_beside
 from kcli.compare.measures import KEYS, MEASURES
 from kcli.diagnose import Finding, Scope
 from kcli.diagnose.scope import ALL
@@ -30,6 +30,7 @@ from tests.rules.test_by_hand import SECOND, Talk
 from tests.rules.test_clusters import clusters, elsewhere
 
 DATA = Path(__file__).parent / "data"
+HOUR = 3600.0
 STEADY = ((1.0, 1.1), (9.0, 9.1))  # ranges of both sides
 
 
@@ -105,6 +106,16 @@ def test_other_topics_and_another_load_are_said() -> None:
     for measure, said in ((latency, True), (replace(latency, excuse=()), False)):
         change = Change(measure, of(api="FETCH", role="consumer", topic="t"), 1.0, 9.0, STEADY, 0.01, (9, 9))
         assert excuse(before, after, change).startswith("the load is 10.0 times as large") == said
+
+
+def test_a_short_capture_beside_a_long_one_is_cut_in_enough_blocks() -> None:
+    """A minute behind an upgrade, and an hour, a day and a month before it."""
+    for before, blocks in ((HOUR, 32), (24 * HOUR, 1), (720 * HOUR, 0)):
+        seconds = block_seconds(before, 60.0)
+        assert int(60.0 / seconds) == blocks and before / seconds <= MOST_BLOCKS + 1
+    sides = [cast(Any, SimpleNamespace(seconds=each)) for each in (2.7, 60.0, 24.0 * HOUR)]
+    assert too_short_beside(sides[0], sides[2]) == "too short to tell changes from noise"
+    assert too_short_beside(sides[1], sides[2]).startswith("too short beside 24.0 h; --since")
 
 
 def test_what_is_no_capture_is_an_error(tmp_path: Path) -> None:

@@ -162,9 +162,11 @@ def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
 
 def filter_of_times(options: dict[str, Any], files: Sequence[str]) -> Filter:
     """Return the filter of --since and --until, for a command with `time_options`. Raises UsageError if a time is
-    invalid.
+    invalid, or the first after the second.
     """
     since, until = (moment(name, options[name], files) for name in ("since", "until"))
+    if since is not None and until is not None and since > until:
+        raise UsageError(f"--since {options['since']} is after --until {options['until']}: no time is between them")
     return Filter(since=since, until=until)
 
 
@@ -189,7 +191,9 @@ def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
     try:
         if when.startswith("+"):
             after = parse_duration(when[1:], "s")
-        elif when.startswith("-") and not files:
+        elif when.startswith("-"):
+            if files:
+                raise UsageError("only what runs now has a time before now")
             return time.time_ns() - parse_duration(when[1:], "s")
         else:
             return parse_local_instant(when, begin)

@@ -97,12 +97,12 @@ def explain(
     feeder = Feeder(tracker, choice.filter)
     problems = follow(files, feeder, choice.rows, **read_options(options, prints=not table))
     sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
-    if table:
+    if table and (choice.found or choice.takes_all):
         from kcli.cli.session.view import show
         from kcli.shell import file_words
 
         show(ended, sessionless, tracker, findings, file_words(files, options["key_logs"]))
-    else:
+    elif not table:
         for it in sessionless:
             print_line(dumps(sessionless_dict(it)))
     conclude(problems, options["quiet"])
@@ -186,7 +186,7 @@ def summary(feeder: Feeder, counts: dict[str, int], choice: SessionChoice, losse
     fetches = counted(feeder.tracker.fetches, "fetch", "fetches")
     sessions = counted(feeder.tracker.opened, "session")
     if not choice.takes_all:
-        fetches, sessions = f"{feeder.chosen_fetches:,} of {fetches}", f"{choice.found:,} of {sessions}"
+        fetches, sessions = f"{feeder.chosen_fetches:,} of {fetches}", f"{choice.sessions:,} of {sessions}"
     return f"{fetches}, {sessions}: {found or 'nothing to find fault with'}"
 
 
@@ -240,7 +240,8 @@ def follow_captures(files: Sequence[str], feeder: Feeder, quiet: bool, **options
 
 
 class SessionChoice:
-    """Sessions with a fetch that the options choose, of the ids that they name; `found`: how many there were."""
+    """Sessions with a fetch that the options choose, of the ids that they name. `sessions`: how many there were;
+    `found`: with the clients without one."""
 
     def __init__(self, options: dict[str, Any], files: Sequence[str], ids: Sequence[int] = ()) -> None:
         """Choose sessions. Raises UsageError for invalid options, or a condition on lines of JSON."""
@@ -250,7 +251,7 @@ class SessionChoice:
         if self.filter.where is not None and self.rows:
             raise UsageError(f"--where: {min(self.rows)} has lines of JSON without columns (a capture expected)")
         self.takes_all = self.filter.takes_all and not self.ids
-        self.found = 0  # sessions, and clients without one
+        self.found = self.sessions = 0
         self.seen: dict[int, None] = {}
 
     def wants(self, session: ObservedSession | SessionlessFetches) -> bool:
@@ -260,6 +261,7 @@ class SessionChoice:
             self.seen[number] = None
         wanted = (not self.ids or number in self.ids) and (session.chosen or self.filter.takes_all)
         self.found += wanted
+        self.sessions += wanted and number != 0
         return wanted
 
     def conclude(self) -> int:

@@ -191,7 +191,7 @@ def price(session: ObservedSession) -> str:
 
 def polls(statistics: FetchStatistics) -> str:
     p50, p99 = statistics.latencies.percentile(0.5), statistics.latencies.percentile(0.99)
-    parts = [f"{rounded_bytes(statistics.records_bytes, DIGITS)} of records", f"{statistics.empty:,} empty polls"]
+    parts = [f"{rounded_bytes(statistics.records_bytes, DIGITS)} of records", counted(statistics.empty, "empty poll")]
     if p50 is not None and p99 is not None:
         parts.append(f"answers after {p50:,.1f} ms (p99 {p99:,.1f})")
     parts += [f"{number:,} x {error_name(code)}" for code, number in sorted(statistics.errors.items())]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import click
 
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.io.capture_files import captures_in
-from kcli.capture.kafka.clock import SECOND, parse_duration
+from kcli.capture.kafka.clock import SECOND, parse_duration, parse_instant
 from kcli.capture.latency_buckets import SHARES
 from kcli.capture.nothing import require_exchanges
 from kcli.capture.statistics import COLUMNS, StatisticsRow, StatisticsSink
@@ -25,7 +26,7 @@ from kcli.cli.options.inputs import (
     read_of,
     reading_options,
 )
-from kcli.cli.stats.table import table_lines
+from kcli.cli.stats.table import table_lines, title_of
 from kcli.cli.terminal.console import note, note_room, terminal_room
 from kcli.cli.terminal.lines import Lines, csv_line
 from kcli.cli.terminal.output import open_output, output_option
@@ -39,6 +40,7 @@ FIGURES = ("exchanges", "errors", "request_bytes", "response_bytes", "p50_ms", "
 OF_LOAD = ("per_second", "records_per_request", "empty_share")
 OF_CONNECTIONS = ("connections", "connections_opened", "round_trip_ms", "retransmissions")
 LEAST_INTERVAL = 1_000_000  # ns
+LEAST_PART = 0.1  # of an interval, or a second: with less of it captured, its rate would be chance
 
 
 class Interval(click.ParamType[int]):
@@ -61,7 +63,7 @@ class Columns(click.Choice[str]):
     """Columns to count by, with commas between them."""
 
     def __init__(self) -> None:
-        super().__init__(COLUMNS)
+        super().__init__(COLUMNS, case_sensitive=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the columns of a comma-separated list."""
@@ -100,7 +102,7 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     Exit code 1: the options that choose exchanges leave none.
 
     Columns: those of --by; exchanges; exchanges with an error; bytes of requests and of responses; latency: median, 95
-    %, 99 %, maximum; /s, exchanges per second of captured time (without the time between files) or of the interval;
+    %, 99 %, maximum; /s, exchanges per second of captured time (of the interval, without the time between files);
     rec/req, records per Produce request (without Produce: per Fetch response); empty, the share of Fetch responses
     without records. By client, broker, connection or file also conns, connections; opened, those opened within the
     capture; rtt, the minimum round-trip time of TCP handshakes; and resent, retransmitted segments. At the end errors
@@ -190,8 +192,9 @@ def has_connections(sink: StatisticsSink) -> bool:
 
 def sort_key(name: str, sink: StatisticsSink) -> Callable[[tuple[StatisticsRow, list[Any]]], Any]:
     """Return the key that rows are sorted by. Raises UsageError for an unknown column."""
-    bare, names = name.removeprefix("-").replace("-", "_"), figures_of(sink)
-    if bare not in (*sink.columns, *names):
+    names = figures_of(sink)
+    bare = name_of(name.removeprefix("-"), (*sink.columns, *names))
+    if bare is None:
         raise UsageError(f"--sort {name}: no such column (there are {', '.join((*sink.columns, *names))})")
     sign = 1 if name.startswith("-") else -1
 
@@ -206,6 +209,16 @@ def sort_key(name: str, sink: StatisticsSink) -> Callable[[tuple[StatisticsRow, 
     return key
 
 
+def name_of(text: str, names: Sequence[str]) -> str | None:
+    """Return the column that is meant by its name or its heading, with or without the unit: p99_ms, "p99 ms", p99."""
+    meant = text.strip().casefold().replace("-", "_")
+    for name in names:
+        title = title_of(name)
+        if meant in (name, title, title.replace(" ", "_"), name.removesuffix("_ms")):
+            return name
+    return None
+
+
 def made_of(
     source: CaptureDecoder[StatisticsSink],
     order: Callable[[tuple[StatisticsRow, list[Any]]], Any] | None,
@@ -214,21 +227,32 @@ def made_of(
     """Return the rows that are shown, in order."""
     sink = source.sink
     seconds = seconds_of(source)
-    rows = [(row, values_of(sink, row, seconds)) for row in sink.rows()]
+    rows = [(row, values_of(sink, row, seconds(row))) for row in sink.rows()]
     if order is not None:
         rows.sort(key=order)
     shown = rows if limit is None else rows[:limit]
     return Statistics(sink.columns, figures_of(sink), shown, len(rows) - len(shown))
 
 
-def seconds_of(source: CaptureDecoder[StatisticsSink]) -> float | None:
-    """Return the seconds that a row covers: the shortest interval, or the chosen part of the capture. None: no time at
-    all.
+def seconds_of(source: CaptureDecoder[StatisticsSink]) -> Callable[[StatisticsRow], float | None]:
+    """Return a function that returns the captured seconds of a row: of the chosen part of the capture, or of the row's
+    shortest interval. None: too little to compute a rate from.
     """
-    widths = [source.sink.widths[name] for name in source.sink.columns if name in source.sink.widths]
-    if widths:
-        return min(widths) / SECOND
-    return source.time.within(source.chosen.since, source.chosen.until).seconds() or None
+    time = source.time.within(source.chosen.since, source.chosen.until)
+    widths = {name: source.sink.widths[name] for name in source.sink.columns if name in source.sink.widths}
+    if not widths:
+        seconds = time.seconds() or None
+        return lambda row: seconds
+    shortest = min(widths, key=lambda name: widths[name])
+    width = widths[shortest]
+
+    @cache
+    def captured(begin: str) -> float | None:
+        first = parse_instant(begin)
+        found = time.within(first, first + width - 1).seconds()
+        return found if found * SECOND >= min(LEAST_PART * width, SECOND) else None
+
+    return lambda row: None if row.group is None else captured(row.group[shortest])
 
 
 def values_of(sink: StatisticsSink, row: StatisticsRow, seconds: float | None) -> list[Any]:

@@ -123,6 +123,11 @@ def test_times_after_the_first_packet() -> None:
             filter_of(NONE | {"since": when}, files)
 
 
+def test_times_the_wrong_way_round() -> None:
+    with pytest.raises(UsageError, match=r"--since \+15 is after --until \+5: no time is between them"):
+        filter_of(NONE | {"since": "+15", "until": "+5"}, [TXN])
+
+
 def commands(group: click.Group, *path: str) -> Iterator[tuple[str, click.Command]]:
     """All commands, by the words that call them."""
     for name in group.list_commands(click.Context(group)):
@@ -259,5 +264,6 @@ def test_how_long_ago_for_what_has_no_files() -> None:
     before = time.time_ns()
     found = moment("since", "-10m", ())
     assert found is not None and before - 600 * 10**9 <= found <= time.time_ns() - 600 * 10**9
-    with pytest.raises(UsageError, match="no time"):
-        moment("since", "-10m", ["night.pcap"])
+    for when in ("-10m", "-5"):  # of a capture neither is a time
+        with pytest.raises(UsageError, match="no time"):
+            moment("since", when, ["night.pcap"])

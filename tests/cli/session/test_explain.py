@@ -64,6 +64,16 @@ def test_what_was_read_is_summed_up_beside_what_was_not(refused: str, capsys: py
     assert "1 error" in err and "not a line of JSON" in err
 
 
+def test_what_is_chosen_is_counted_beside_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """A client without a session is none of them; where nothing is shown, nothing is said of rules."""
+    samples = Path(__file__).parents[3] / "samples"
+    assert main([*LINT, str(samples / "kcat-codecs.pcap"), "--api", "fetch"]) == 0
+    assert "17 of 17 fetches, 0 of 0 sessions: nothing" in capsys.readouterr().err
+    assert main([*EXPLAIN, str(samples / "java44-txn.pcap"), "--session", "99"]) == 1
+    said = capsys.readouterr()
+    assert not said.out and "nothing matches; sessions here: " in said.err
+
+
 def test_findings_as_json(refused: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*LINT, "--format", "jsonl", refused]) == 1
     found = json.loads(capsys.readouterr().out)

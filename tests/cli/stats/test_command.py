@@ -101,16 +101,22 @@ def test_a_client_has_its_rate_its_records_and_its_connections(capsys: Capture) 
 
 
 def test_intervals(capsys: Capture) -> None:
-    """They add up, in order, whichever way they are asked for; a rate is that of the interval."""
-    seconds = rows_of(capsys, TXN, "--by", "second,api")
-    assert [row["second"] for row in seconds] == sorted(row["second"] for row in seconds)
-    assert sum(row["exchanges"] for row in seconds) == 78 and list(seconds[0])[:2] == ["second", "api"]
+    """They add up, in order, whichever way they are asked for; a rate is that of what was captured of the interval."""
+    by_second = rows_of(capsys, TXN, "--by", "second,api")
+    assert [row["second"] for row in by_second] == sorted(row["second"] for row in by_second)
+    assert sum(row["exchanges"] for row in by_second) == 78 and list(by_second[0])[:2] == ["second", "api"]
     assert rows_of(capsys, TXN, "--interval", "1s", "--by", "api") == [
-        {"interval": row.pop("second")} | row for row in seconds
+        {"interval": row.pop("second")} | row for row in by_second
     ]
     halves = rows_of(capsys, TXN, "--interval", "500ms")
     assert len({row["interval"] for row in halves}) == 4 and halves[0]["interval"].endswith(":58.500Z")
-    assert all(row["per_second"] == 2 * row["exchanges"] for row in halves)
+    seconds = [row["exchanges"] / row["per_second"] for row in halves]
+    assert seconds[:3] == pytest.approx([0.5] * 3) and seconds[3] == pytest.approx(0.435, abs=0.001)
+    first, second = rows_of(capsys, TXN, "--by", "minute")  # the capture is from 58.347 to 60.435
+    assert first["exchanges"] / first["per_second"] == pytest.approx(1.653, abs=0.001)
+    assert second["per_second"] is None  # of too little of a minute
+    [until] = rows_of(capsys, TXN, "--by", "minute", "--until", "2026-11-21T01:21:59.5Z")
+    assert until["exchanges"] / until["per_second"] == pytest.approx(1.153, abs=0.001)
     assert main(["stats", TXN, "--by", "interval"]) == 2 and main(["stats", TXN, "--interval", "0"]) == 2
 
 
@@ -132,6 +138,9 @@ def test_rows_are_sorted_and_limited(capsys: Capture) -> None:
     assert [row["api"] for row in rows_of(capsys, TXN, "--sort", "api")] == sorted(row["api"] for row in every)
     empty = rows_of(capsys, TXN, "--sort", "empty-share")  # those without one stand last
     assert empty[0]["api"] == "FETCH" and empty[-1]["empty_share"] is None
+    for heading in ("p99 ms", "P99", "p99-ms"):
+        assert rows_of(capsys, TXN, "--sort", heading, "--limit", "3") == rows, heading
+    assert rows_of(capsys, TXN, "--sort", "/s") == rows_of(capsys, TXN, "--sort", "per_second", "--by", "API")
     assert main(["stats", TXN, "--limit", "2"]) == 0
     assert "16 more rows (--limit 2)" in capsys.readouterr().err
     assert main(["stats", TXN, "--sort", "colour"]) == 2
