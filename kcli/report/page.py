@@ -49,11 +49,18 @@ def render_page(
         verdict=verdict,
         figures=numbers,
         sections=[each.question for each in asked],
-        folded={each.question.name for each in asked if not each.rows},
+        folded={each.question.name: said_of_nothing(each, answers) for each in asked if not each.rows},
         styles=[Markup(asset(name)) for name in STYLES],  # noqa: S704  kcli's own
         scripts=[Markup(asset(name)) for name in SCRIPTS],  # noqa: S704  kcli's own
         data=data_of(answers),
     )
+
+
+def said_of_nothing(asked: AnsweredQuestion, answers: Answers) -> str:
+    """Return what an answer without rows means. Where no exchange could be read, nobody knows whether there was one."""
+    totals = answers.by_name.get("totals")
+    unread = totals is not None and not any(row["exchanges"] for row in totals.dicts())
+    return "Unknown: no exchange could be read." if unread else asked.question.empty
 
 
 @cache
@@ -113,8 +120,8 @@ def figures(answers: Answers, seconds: float | None = None) -> Iterable[tuple[st
     yield "requests", rounded_bytes(totals["request_bytes"])
     yield "responses", rounded_bytes(totals["response_bytes"])
     if totals["p50_ms"] is not None:
-        yield "median latency", f"{totals['p50_ms']:,.4g} ms"
-        yield "99 % answered in", f"{totals['p99_ms']:,.4g} ms"
+        yield "median latency, with waits", f"{totals['p50_ms']:,.4g} ms"
+        yield "99 % answered in, with waits", f"{totals['p99_ms']:,.4g} ms"
     if seconds is None:
         yield "from first to last answer", span_text((answers.last_ns - answers.first_ns) / 1e9)
     else:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kcli.report.page import render
+from tests.capture.wires import pcap
 from tests.report.answers import HOSTILE, answers_of, hostile_capture
 
 pytest.importorskip("duckdb")
@@ -45,6 +46,14 @@ def test_hostile_names_are_text(page: str) -> None:
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     columns, rows = (data["answers"]["clients"][name] for name in ("columns", "rows"))
     assert {row[columns.index("client_id")] for row in rows} >= {name for name in HOSTILE if name.isprintable()}
+
+
+def test_of_what_could_not_be_read_nothing_is_said(page: str, tmp_path: Path) -> None:
+    """In TLS without keys nobody knows who was throttled."""
+    (path := tmp_path / "sealed.pcap").write_bytes(pcap([]))
+    sealed = render(answers_of([path]), "sealed", "")
+    for text, there in (("Nobody was throttled.", page), ("Unknown: no exchange could be read.", sealed)):
+        assert text in there and text not in (sealed if there is page else page)
 
 
 def test_the_library_comes_with_its_licence() -> None:
