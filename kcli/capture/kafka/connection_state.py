@@ -19,8 +19,12 @@ from kcli.grammar.request_start import PREFIX, client_id_of
 
 TWIN = "#"  # separates an end from a connection's number, if several connections have the same two ends
 PENDING = tuple(each.name for each in fields(Pending))
-PLENTY = 256  # waiting requests; a connection with more is not steady
-MUCH = 1 << 18  # bytes held; a connection with more is not steady, as a handover has to be cheap
+# A handover copies what a connection holds. So it has to be small, at most PLENTY waiting requests and MUCH bytes, or
+# to be worth it: reading a byte here takes as long as handing over WORTH bytes.
+PLENTY = 256  # requests
+MUCH = 1 << 18  # bytes
+WORTH = 16  # bytes
+MOST_WAITING = 2048  # waiting requests of a steady connection: half of those that the core takes
 LONGEST_KNOWN = 64  # longest client id that is remembered, in bytes
 UNKNOWN = "a request of an unknown API or version"
 
@@ -57,6 +61,7 @@ class ConnectionState:
         self.began = 0
         self.answered = 0  # when the latest response was complete (ns); 0 without responses
         self.client_id = b""  # the client id of an answered request
+        self.read_by_core = 0  # bytes of both streams that the core had read when it handed the connection over
 
     @property
     def steady(self) -> bool:
@@ -66,8 +71,14 @@ class ConnectionState:
         return (
             self.trial is None and not self.tokens and not self.lossy and self.foreign is None
             and all(stream.synced and not stream.skip for stream in self.streams)
-            and len(self.pending) < PLENTY and not self.pending.odd and self.weight < MUCH
+            and not self.pending.odd and len(self.pending) < MOST_WAITING and self.may_be_handed_over()
         )  # fmt: skip
+
+    def may_be_handed_over(self) -> bool:
+        """Return whether a handover takes little time, or no more than reading took since the last one."""
+        held = self.weight
+        small = len(self.pending) < PLENTY and held < MUCH
+        return small or held <= WORTH * (sum(stream.received for stream in self.streams) - self.read_by_core)
 
     @property
     def fresh(self) -> bool:
@@ -111,6 +122,7 @@ class ConnectionState:
             stream.buffer[:] = buffer
             stream.offset, stream.ns, stream.begun = offset, ns, first
             stream.received = offset + len(buffer)
+        self.read_by_core = sum(stream.received for stream in self.streams)
         if proved:
             self.trial = None
 

@@ -38,6 +38,15 @@ def test_a_connection_is_steady_where_handing_it_over_costs_little() -> None:
     assert [*found, state.steady] == [False, True, False]
 
 
+def test_a_connection_with_many_waiting_requests_is_steady_once_reading_it_took_as_long_as_handing_it_over() -> None:
+    waiting = [(number, 3, 12, 5, bytes(40), False, 0, -1, -1) for number in range(1000)]
+    state = made()
+    state.restore(True, waiting, [b"", b""], (0, 0), (5, 6), 4, True, (0, 0), 0, b"")
+    found = [state.steady]
+    state.streams[0].receive(bytes(state.weight // 16 + 1))
+    assert [*found, state.steady] == [False, True]
+
+
 def test_nothing_is_steady_before_it_is_proved() -> None:
     state = made()
     state.restore(True, [], [b"", b""], (0, 0), (0, 0), 0, False, (0, 0), 0, b"")
