@@ -43,7 +43,7 @@ def test_a_connection_with_many_waiting_requests_is_steady_once_reading_it_took_
     state = made()
     state.restore(True, waiting, [b"", b""], (0, 0), (5, 6), 4, True, (0, 0), 0, b"")
     found = [state.steady]
-    state.streams[0].receive(bytes(state.weight // 16 + 1))
+    state.streams[0].receive(bytes(state.weight // 8))
     assert [*found, state.steady] == [False, True]
 
 
