@@ -12,19 +12,29 @@ RULE = Rule(
     title="records written twice by retries",
     when="plain_batches >= 2 AND (unsure_produces > 0 OR longest_produce_ms >= 500)",
     sql=f"""
-WITH sent AS (
+WITH repeated AS (
+  SELECT client_id, topic, partition, crc, size_in_bytes
+  FROM batches
+  WHERE api = 'PRODUCE' AND producer_id < 0 AND max_timestamp > 0
+  GROUP BY client_id, topic, partition, crc, size_in_bytes
+  HAVING min(connection) != max(connection) OR min(correlation_id) != max(correlation_id)
+),
+unanswered AS (
+  SELECT p.connection, p.correlation_id, p.topic, p.partition
+  FROM produced p LEFT JOIN heard h ON p.connection = h.connection
+  WHERE NOT answered AND acks != 0 AND p.ns > coalesce(h.ns, 0)
+),
+suspects AS (
+  SELECT topic, partition FROM repeated UNION SELECT topic, partition FROM unanswered
+),
+sent AS (
   SELECT b.client_id, b.topic, b.partition, b.crc, b.size_in_bytes, b.records, b.ns, b.connection, b.correlation_id,
-         b.producer_id, b.max_timestamp, p.base_offset, p.acks, p.answered, p.answered AND p.error IS NULL AS written
-  FROM batches b JOIN produced p ON {OF_BATCH}
-  WHERE b.topic IN (SELECT topic FROM batches WHERE api = 'PRODUCE' AND producer_id < 0)
+         b.producer_id, b.max_timestamp, p.base_offset, p.answered AND p.error IS NULL AS written
+  FROM batches b
+  JOIN suspects s ON b.topic = s.topic AND b.partition = s.partition
+  JOIN produced p ON {OF_BATCH}
 ),
 taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
-repeated AS (
-  SELECT client_id, topic, partition, crc, size_in_bytes
-  FROM taken
-  GROUP BY client_id, topic, partition, crc, size_in_bytes
-  HAVING count(*) > 1 AND count(DISTINCT concat(connection, ' ', correlation_id)) > 1
-),
 copies AS (
   SELECT t.client_id, t.topic, t.partition, t.crc, t.records, t.ns, t.written,
          t.ns > lag(CASE WHEN t.written AND coalesce(k.c_fin_ns, k.c_rst_ns, c.completed_ns) >= c.completed_ns
@@ -44,9 +54,11 @@ twice AS (
   GROUP BY client_id, topic, partition, crc
 ),
 lost AS (
-  SELECT client_id, topic, partition, t.ns, records
-  FROM taken t LEFT JOIN heard h ON t.connection = h.connection
-  WHERE NOT answered AND acks != 0 AND t.ns > coalesce(h.ns, 0)
+  SELECT t.client_id, t.topic, t.partition, t.ns, t.records
+  FROM taken t
+  JOIN unanswered u
+    ON u.connection = t.connection AND u.correlation_id = t.correlation_id AND u.topic = t.topic
+    AND u.partition = t.partition
 ),
 steps AS (
   SELECT client_id, topic, partition, ns, producer_id, base_offset - lag(base_offset + records) OVER w AS jump,
