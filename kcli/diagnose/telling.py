@@ -4,7 +4,7 @@ further.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 DAY = 86400  # seconds
 LAST_S, LAST_PART = 1.0, 0.05  # evidence in the last second, or this last part of a capture, may continue after it
 NAMED = 3  # most names of one kind of subject
+
+
+Detail = tuple[str, str]  # a name, such as "do", and its text
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class ToldFinding:
     finding: str
     severity: str
     text: str
-    details: tuple[tuple[str, str], ...]
+    details: tuple[Detail, ...]
     see: str
 
 
@@ -54,6 +57,24 @@ def told(each: Finding, period: Period = ANY_TIME) -> ToldFinding:
         details.append(("ruled out", each.ruled_out))
     text = f"{each.text}{unsaid_subject(each)}{time_text(each, period)}"
     return ToldFinding(each.finding, each.severity, text, tuple(details), each.see)
+
+
+def by_kind(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Group findings of one kind and severity, in the order of each group's first."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for each in findings:
+        groups.setdefault((each.finding, each.severity), []).append(each)
+    return [*groups.values()]
+
+
+def others_text(group: Sequence[Finding]) -> str:
+    """Name the subjects of all findings of a kind but the first: "clients a, b, c and 4 more"; "" without others."""
+    if len(group) == 1:
+        return ""
+    differing = [kind for kind in group[0].subject if len({tuple(each.names(kind)) for each in group}) > 1]
+    kind = differing[0] if differing else next(iter(group[0].subject), "")
+    names = [*dict.fromkeys(name for each in group[1:] for name in each.names(kind))]
+    return f"{kind}{'s' * (len(names) > 1)} {few_of(names, NAMED)}" if names else f"{len(group) - 1} more"
 
 
 def period_of(found: Diagnosis) -> Period:

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.diagnose.text import finding_lines
+from kcli.capture.captured_time import CapturedTime
+from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.main import main
+from kcli.diagnose import Diagnosis
+from kcli.diagnose.overview import Overview
+from kcli.diagnose.telling import by_kind, others_text
 from kcli.finding import Finding
 from tests.diagnose.captured import DATA
 
@@ -33,6 +37,39 @@ def test_a_command_that_is_too_long_for_its_line_begins_one() -> None:
     lines = list(finding_lines(found, 60, colour=False, whole=True))
     assert lines[-2:] == ["          see:", "  kcli stats night.pcap --by client --by connection"]
     assert list(finding_lines(found, None, colour=False, whole=True))[-1] == f"          see: {found.see}"
+
+
+def findings_of_two_kinds() -> list[Finding]:
+    """Two clients alike, one with advice of its own, and a finding of another kind between them."""
+    return [
+        Finding(
+            "lagging", "warning", {"client": "a", "topic": "t"}, {}, "read faster", "a falls behind", see="stats a"
+        ),
+        Finding("churn", "warning", {"client": "b"}, {}, "connect once", "b connects", see="stats b"),
+        Finding(
+            "lagging", "warning", {"client": "c", "topic": "t"}, {}, "read faster", "c falls behind", see="stats c"
+        ),
+        Finding("lagging", "warning", {"client": "d", "topic": "t"}, {}, "read less", "d falls behind", see="stats d"),
+    ]
+
+
+def test_findings_of_a_kind_stand_together_and_repeat_nothing() -> None:
+    size = Overview(CapturedTime(), 1, 1, 1)
+    lines = [*text_lines(Diagnosis(findings_of_two_kinds(), [], 61, [], True, size), None, colour=False)]
+    assert [line.strip() for line in lines[:-1]] == [
+        "warning   lagging  a falls behind; topic t", "do: read faster", "see: stats a",
+        "warning   lagging  c falls behind; topic t",
+        "warning   lagging  d falls behind; topic t", "do: read less", "see: stats d",
+        "warning   churn  b connects", "do: connect once", "see: stats b",
+    ]  # fmt: skip
+
+
+def test_the_first_of_a_kind_names_the_others() -> None:
+    first, *_ = groups = by_kind(findings_of_two_kinds())
+    assert [len(each) for each in groups] == [3, 1]
+    assert others_text(first) == "clients c, d" and others_text(groups[1]) == ""
+    lines = [*finding_lines(first[0], None, colour=False, whole=True, also=others_text(first))]
+    assert [line.strip() for line in lines[1:]] == ["also: clients c, d", "do: read faster", "see: stats a"]
 
 
 def test_jsonl_is_a_finding_a_line(capsys: Capture) -> None:

@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted
-from kcli.diagnose.telling import ANY_TIME, Period, checked_text, period_of, told, unjudged_text
+from kcli.diagnose.telling import ANY_TIME, Detail, Period, by_kind, checked_text, period_of, told, unjudged_text
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis, Finding
     from kcli.diagnose.overview import Overview
 
 COLOURS = {"critical": "red", "warning": "yellow", "info": "cyan"}
-SHOWN = 8  # findings shown in full; the rest have only their first line
+SHOWN = 8  # kinds of findings that are shown in full; findings of other kinds have only their first line
 WIDTH = len("CRITICAL")
 
 
 def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[str]:
-    """Yield the lines of a diagnosis. room: cells of a line; None: as long as it is."""
+    """Yield the lines of a diagnosis, with findings of one kind together. room: cells of a line; None: as long as it
+    is.
+    """
     period = period_of(found)
-    for number, each in enumerate(found.findings):
-        yield from finding_lines(each, room, colour=colour, whole=number < SHOWN, period=period)
+    kinds = by_kind(found.findings)
+    for number, group in enumerate(kinds):
+        details: set[Detail] = set()
+        for each in group:
+            yield from finding_lines(each, room, colour=colour, whole=number < SHOWN, period=period, known=details)
+            details.update(told(each).details)
     yield from checked_lines(found, room)
-    if found.findings and len(found.findings) > SHOWN:
-        yield f"The last {len(found.findings) - SHOWN} in full: --format jsonl"
+    if short := sum(map(len, kinds[SHOWN:])):
+        yield f"The last {short} in full: --format jsonl"
 
 
 def finding_lines(
-    each: Finding, room: int | None, *, colour: bool, whole: bool, period: Period = ANY_TIME
-) -> Iterator[str]:
-    """Yield the lines of one finding: sentence and time, advice, ruled-out causes, and the next command."""
+    each: Finding, room: int | None, *, colour: bool, whole: bool, period: Period = ANY_TIME,
+    known: Collection[Detail] = (), also: str = "",
+) -> Iterator[str]:  # fmt: skip
+    """Yield the lines of one finding: sentence and time, advice, ruled-out causes, and the next command.
+
+    known: details that stand above, with a finding of the same kind; if it has no others, neither they nor the command
+    are repeated. also: subjects of more findings of the kind.
+    """
     found = told(each, period)
     word = found.severity.upper() if found.severity == "critical" else found.severity
     indent = " " * (WIDTH + 2)
@@ -42,9 +53,10 @@ def finding_lines(
     style = {"fg": COLOURS[found.severity], "bold": found.severity == "critical"}
     yield joined(paint(head, colour, **style), first)
     yield from (indent + line for line in rest)
-    if not whole:
+    details = [detail for detail in found.details if detail not in known]
+    if not whole or not details:
         return
-    for name, text in found.details:
+    for name, text in [("also", also)] * bool(also) + details:
         yield from broken(f"{name}: {text}", room, indent)
     if found.see:
         yield from ShownCommand("see:", found.see).lines(room, indent)

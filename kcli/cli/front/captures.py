@@ -21,7 +21,7 @@ from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted, span_text
-from kcli.diagnose.telling import period_of
+from kcli.diagnose.telling import by_kind, others_text, period_of
 from kcli.errors import InputError
 from kcli.extras import require
 from kcli.filelike import name_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NEXT_OF_INPUT = "Next, with the same on standard input:"
 SHORTEST = 12  # cells of a client's name
 NAMED = 4  # errors
-FINDINGS = 4  # findings that fit on the screen
+FINDINGS = 4  # kinds of findings that fit on the screen
 HEADINGS = ("client", "requests/s", "records/request", "errors", "p99 ms*", "connections")
 SPARED = ("connections", "records/request")  # columns that go first where there is little room
 NOTE = "* without the time for which a request may wait, such as a Fetch for records (kcli stats: with it)"
@@ -73,10 +73,12 @@ def screen(
     if found.findings:
         yield ""
     period = period_of(found)
-    for each in found.findings[:FINDINGS]:
-        yield from finding_lines(each, room, colour=colour, whole=True, period=period)
-    if len(found.findings) > FINDINGS:
-        more = counted(len(found.findings) - FINDINGS, "more finding")
+    kinds = by_kind(found.findings)
+    for group in kinds[:FINDINGS]:
+        also = others_text(group)
+        yield from finding_lines(group[0], room, colour=colour, whole=True, period=period, also=also)
+    if len(kinds) > FINDINGS:
+        more = counted(sum(map(len, kinds[FINDINGS:])), "more finding")
         yield from ShownCommand(f"and {more}:", f"kcli diagnose {words}").lines(room)
     if found.overview.busiest:
         yield from ("", *client_lines(found.overview.busiest, room), *broken(NOTE, room))
