@@ -51,7 +51,7 @@ class Peer:
         correlation = self.connection.next_correlation()
         frame = made.encode(correlation, "bench", body)
         start = time.perf_counter()
-        answer = await self.connection.exchange(frame, correlation, made.what)
+        answer = await self.connection.exchange(frame, correlation, made.name)
         seconds = time.perf_counter() - start
         return made.decode(answer), len(frame) + 4, len(answer) + 4, seconds
 

@@ -105,7 +105,7 @@ async def paced(bootstrap: str, topic: str) -> list[float]:
         correlation = connection.next_correlation()
         frame = made.encode(correlation, "bench", body)
         asked = time.perf_counter()
-        await connection.exchange(frame, correlation, made.what)
+        await connection.exchange(frame, correlation, made.name)
         took.append(time.perf_counter() - asked)
     await connection.close()
     return took

@@ -20,7 +20,7 @@ from kcli.grammar.codec import TRAILING
 from kcli.grammar.request_start import api_of
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.acceptance import MAGIC_2_SINCE, MOST_BYTES, RefusedError, TimeLimits, is_transactional
-from kcli.records.record_faults import odd_payloads
+from kcli.records.record_faults import tolerated_payloads
 from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_code
@@ -37,7 +37,7 @@ class RequestVerdict(NamedTuple):
     reason: str
 
     @property
-    def taken(self) -> bool:
+    def is_accepted(self) -> bool:
         """Return whether the broker accepts the request."""
         return self.error == "NONE"
 
@@ -47,7 +47,7 @@ class RequestVerdict(NamedTuple):
         return error_code(self.error) if self.error else None
 
 
-TAKEN = RequestVerdict("", "NONE", "")
+ACCEPTED = RequestVerdict("", "NONE", "")
 COMPACT_SINCE = 9  # the first Produce version with compact lengths (length + 1)
 PRODUCER_ID_AT = fixed_layout(BATCH_HEADER).offsets["producerId"]
 Explain = Callable[[bytes], str]  # refused records -> text to append to the reason
@@ -68,14 +68,16 @@ def request_verdicts(
             if api_key == API_VERSIONS:
                 return [RequestVerdict("", "UNSUPPORTED_VERSION", f"{release} has ApiVersions {known}")]
             api = tables.api(api_key)
-            what = f"{api.name} v{version}" if api else f"API key {api_key}"
-            return [RequestVerdict("", "", f"{release} has no {what}" + (f" (it has {known})" if known else ""))]
+            request_name = f"{api.name} v{version}" if api else f"API key {api_key}"
+            return [
+                RequestVerdict("", "", f"{release} has no {request_name}" + (f" (it has {known})" if known else ""))
+            ]
         request = frames.decode_request(frame, dialect=dialect)
     except DecodeError as error:
         return [RequestVerdict("", "", str(error))]
-    found = produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [TAKEN]
+    found = produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [ACCEPTED]
     left = left_over(request.body)
-    return [TAKEN._replace(reason=left)] if left and not found[0].reason else found
+    return [ACCEPTED._replace(reason=left)] if left and not found[0].reason else found
 
 
 def left_over(body: dict[str, Any]) -> str:
@@ -98,16 +100,16 @@ def produce_verdicts(
     if refused := produce_refusal(body):
         return [RequestVerdict("", refused.error, str(refused))]
     notes = "; ".join(odd_numbers(body))
-    found = [TAKEN._replace(reason=notes)] if notes else []
+    found = [ACCEPTED._replace(reason=notes)] if notes else []
     for topic in body["topicData"]:
         for part in topic["partitionData"]:
             records = part["records"] or b""
             verdict = batch_verdict(records, version, release, now)
-            if verdict != TAKEN:
+            if verdict != ACCEPTED:
                 place = f"{topic.get('name') or topic['topicId']}-{part['index']}"
-                more = "" if verdict.taken else one_short(records, version) or explain(records)
+                more = "" if verdict.is_accepted else one_short(records, version) or explain(records)
                 found.append(verdict._replace(place=place, reason=verdict.reason + more))
-    return found or [TAKEN]
+    return found or [ACCEPTED]
 
 
 def odd_numbers(body: dict[str, Any]) -> Iterator[str]:
@@ -130,10 +132,12 @@ def one_short(records: bytes, version: int) -> str:
     """
     if version < COMPACT_SINCE or len(records) < HEADER_SIZE:
         return ""
-    says = int.from_bytes(records[SIZE_AT:LENGTH_END], "big", signed=True) + LENGTH_END
-    if says != len(records) + 1:
+    declared = int.from_bytes(records[SIZE_AT:LENGTH_END], "big", signed=True) + LENGTH_END
+    if declared != len(records) + 1:
         return ""
-    return f"; the batch says {says} bytes: was the field's compact length written as {says}, not {says + 1}?"
+    return (
+        f"; the batch says {declared} bytes: was the field's compact length written as {declared}, not {declared + 1}?"
+    )
 
 
 def batch_verdict(records: bytes, version: int, release: str, now: int) -> RequestVerdict:
@@ -142,7 +146,7 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Reque
     Brokers since 4.0 refuse timestamps more than an hour ahead of their clock (KIP-1030).
     """
     try:
-        taken = read_incoming(
+        batches = read_incoming(
             records, MOST_BYTES, version=version, times=TimeLimits(now) if release_order(release) >= (4, 0) else None
         )
     except RefusedError as refused:
@@ -151,8 +155,8 @@ def batch_verdict(records: bytes, version: int, release: str, now: int) -> Reque
         return RequestVerdict(
             "", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "a transactional batch without a producer id"
         )
-    odd = odd_payloads([each.head for each in taken])
-    return TAKEN._replace(reason="; ".join(odd)) if odd else TAKEN
+    oddities = tolerated_payloads([each.head for each in batches])
+    return ACCEPTED._replace(reason="; ".join(oddities)) if oddities else ACCEPTED
 
 
 def produce_refusal(body: dict[str, Any]) -> RefusedError | None:

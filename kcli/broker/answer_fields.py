@@ -36,16 +36,16 @@ class Shape(NamedTuple):
         return Shape(self.type.removeprefix("[]"), self.fields)
 
     def members(self, version: int) -> dict[str, Shape]:
-        here = (each for each in self.fields if version in each.versions or version in each.tagged)
-        return {each.name: Shape(each.type, each.fields) for each in here}
+        fields = (each for each in self.fields if version in each.versions or version in each.tagged)
+        return {each.name: Shape(each.type, each.fields) for each in fields}
 
 
-def asked_fault(asked: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | None:
-    """Return why no request in any of these versions can have the fields `asked`; None if one can."""
+def match_fault(fields: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | None:
+    """Return why no request in any of these versions can have the fields `fields`; None if one can."""
     fault = None
     for api in apis:
         try:
-            api.request.write(dict(asked))
+            api.request.write(dict(fields))
             return None
         except MISSHAPEN as error:
             fault = fault or str(error)
@@ -92,7 +92,7 @@ class Places:
         """
         if is_borrowed(answer):
             found = self.source(answer, path)
-            if not self.takes(shape, found):
+            if not self.is_assignable(shape, found):
                 raise EncodeError(path, f"{answer} is of the type {found.type}, and {shape.type} is expected")
         elif isinstance(answer, list) and shape.is_array:
             return [self.kept(each, shape.element, f"{path}[{at}]") for at, each in enumerate(answer)]
@@ -127,15 +127,15 @@ class Places:
                 raise EncodeError(path, f"{text}: {missing} in {shape.type} v{self.version}")
         return shape
 
-    def takes(self, wanted: Shape, given: Shape) -> bool:
-        """Return whether values of the type `given` can be encoded as `wanted`, apart from limits and nulls."""
-        if wanted.is_array or given.is_array:
-            return wanted.is_array and given.is_array and self.takes(wanted.element, given.element)
-        if wanted.is_struct or given.is_struct:
-            mine, theirs = wanted.members(self.version), given.members(self.version)
-            both = wanted.is_struct and given.is_struct
-            return both and all(name in mine and self.takes(mine[name], each) for name, each in theirs.items())
-        return class_of(wanted.type) == class_of(given.type) or (wanted.type == "float64" and given.type in INTEGERS)
+    def is_assignable(self, wanted: Shape, source: Shape) -> bool:
+        """Return whether values of the type `source` can be encoded as `wanted`, apart from limits and nulls."""
+        if wanted.is_array or source.is_array:
+            return wanted.is_array and source.is_array and self.is_assignable(wanted.element, source.element)
+        if wanted.is_struct or source.is_struct:
+            mine, theirs = wanted.members(self.version), source.members(self.version)
+            both = wanted.is_struct and source.is_struct
+            return both and all(name in mine and self.is_assignable(mine[name], each) for name, each in theirs.items())
+        return class_of(wanted.type) == class_of(source.type) or (wanted.type == "float64" and source.type in INTEGERS)
 
 
 def class_of(scalar: str) -> str:

@@ -324,13 +324,13 @@ class Broker:
         """
         from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics
 
-        given = dict(enumerate(assignment or ()))
+        assignments = dict(enumerate(assignment or ()))
         new = NewTopic(
             name,
             BY_DEFAULT if partitions is None else partitions,
             BY_DEFAULT if replication is None else replication,
             configs or {},
-            given,
+            assignments,
         )
         try:
             if BY_DEFAULT in (partitions, replication):

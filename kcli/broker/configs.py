@@ -351,9 +351,9 @@ class Configs:
     change for one node has an effect on the others, too.
     """
 
-    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         """Check and keep static configs. Raises UsageError for an unknown config or an invalid value."""
-        self.static = dict(given or {})
+        self.static = dict(settings or {})
         self.dynamic: dict[str, dict[str, str]] = {}
         self._texts: dict[str, str] = {}  # a cache, as requests look up the same configs
         for name, text in self.static.items():
@@ -442,8 +442,8 @@ class Configs:
         """Return the value of a topic config for a topic that does not set it."""
         if config.broker_name in FALLBACKS:
             return str(self.ms(config.broker_name))
-        given = next(self.values(config.broker_name), None) if config.broker_name else None
-        return given.text or "" if given is not None else config.default or ""
+        broker_text = next(self.values(config.broker_name), None) if config.broker_name else None
+        return broker_text.text or "" if broker_text is not None else config.default or ""
 
 
 class TopicConfigs:

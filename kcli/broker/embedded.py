@@ -31,7 +31,7 @@ from kcli.broker.control.handles import (
     fault_text,
     wait_until,
 )
-from kcli.broker.control.records import Given, StoredRecord
+from kcli.broker.control.records import RecordLike, StoredRecord
 from kcli.broker.control.watches import Callback, Filter, Interception, Watch
 from kcli.broker.partition import Partition, Topic
 from kcli.broker.security.protection import Protection
@@ -104,20 +104,20 @@ class EmbeddedBroker(BrokerThread):
         full = self.topic(name)
         self.call(lambda broker: broker.create_topic(full, partitions, replication=replication, configs=own))
 
-    def append(self, topic: str, records: Given | Iterable[Given], partition: int | None = None) -> list[int]:
+    def append(self, topic: str, records: RecordLike | Iterable[RecordLike], partition: int | None = None) -> list[int]:
         """Append records to a topic, which is created if needed; return their offsets.
 
         records: one record or several, each a value, a (key, value) pair, or a mapping with any of key, value, headers,
         timestamp (ms), partition. Text becomes UTF-8. partition: for records without one; by default the key chooses.
         Raises UsageError for anything that is no record.
         """
-        one = isinstance(records, str | bytes | Mapping | tuple) or records is None
-        given: list[Given] = [records] if one else list(records)  # type: ignore[list-item,arg-type]
+        is_single = isinstance(records, str | bytes | Mapping | tuple) or records is None
+        rows: list[RecordLike] = [records] if is_single else list(records)  # type: ignore[list-item,arg-type]
 
         def work(broker: Broker) -> list[int]:
             name = self.topic(topic)
             found = broker.topics.by_name.get(name) or broker.create_topic(name)
-            return [offset for _, offset in stored.append(broker, found, given, partition)]
+            return [offset for _, offset in stored.append(broker, found, rows, partition)]
 
         return self.call(work)
 
@@ -309,11 +309,11 @@ class EmbeddedBroker(BrokerThread):
             raise UsageError("wait: state and members are of a group, records of a topic")
         check_state(state)
 
-        def look(broker: Broker) -> str:
-            lacks = group_lacks(broker, self.group(group), state, members) if group else ""
-            return lacks or (topic_lacks(broker, self.topic(topic), records) if topic else "")
+        def check(broker: Broker) -> str:
+            problem = group_lacks(broker, self.group(group), state, members) if group else ""
+            return problem or (topic_lacks(broker, self.topic(topic), records) if topic else "")
 
-        wait_until(self, look, timeout)
+        wait_until(self, check, timeout)
 
     def reset(self) -> None:
         """Delete all topics, groups, transactions, faults, watches and kept requests; start stopped nodes."""
@@ -392,5 +392,5 @@ def embedded_broker(  # noqa: PLR0913
     return made
 
 
-def path(given: str | os.PathLike[str] | None) -> str | None:
-    return None if given is None else os.fspath(given)
+def path(value: str | os.PathLike[str] | None) -> str | None:
+    return None if value is None else os.fspath(value)

@@ -56,7 +56,7 @@ BETWEEN_PIECES = 0.001
 @dataclass
 class FaultRule:
     """A fault rule: the choice of requests (apis: keys, empty for all; partition: -1 for all) and the effects. Times
-    are in ms, sizes in bytes. met: how many requests matched; applied: to how many the rule was applied.
+    are in ms, sizes in bytes. matched: how many requests matched; applied: to how many the rule was applied.
     """
 
     apis: frozenset[int] = frozenset()
@@ -77,7 +77,7 @@ class FaultRule:
     move: int = NOWHERE
     ends: float = field(default=math.inf, compare=False)  # seconds since 1970
     text: str = ""
-    met: int = field(default=0, compare=False)
+    matched: int = field(default=0, compare=False)
     applied: int = field(default=0, compare=False)
 
     @property
@@ -98,10 +98,10 @@ class FaultRule:
         """Count a request that the rule matches; return whether the rule is applied to it."""
         if self.ends != math.inf and time.time() >= self.ends:
             return False
-        self.met += 1
-        if self.met <= self.after or (self.count and self.applied >= self.count):
+        self.matched += 1
+        if self.matched <= self.after or (self.count and self.applied >= self.count):
             return False
-        if (self.met - self.after - 1) % self.every or chance.random() >= self.probability:
+        if (self.matched - self.after - 1) % self.every or chance.random() >= self.probability:
             return False
         self.applied += 1
         return True
@@ -234,9 +234,11 @@ class Faults:
         """Return the effects other than errors for a request; None if no rule is applied."""
         if not self.rules:
             return None
-        met = [each for each in self.rules if not each.error and each.matches(request) and self.is_about(each, request)]
-        met = [each for each in met if each.fires(self.chance)]
-        return Plan(met) if met else None
+        matching = [
+            each for each in self.rules if not each.error and each.matches(request) and self.is_about(each, request)
+        ]
+        matching = [each for each in matching if each.fires(self.chance)]
+        return Plan(matching) if matching else None
 
     def error(
         self, request: FaultSubject, topic: str = "", partition: int = -1, among: frozenset[int] | None = None
@@ -263,12 +265,12 @@ def parse_rule(text: str, dialect: str | None = None) -> FaultRule:
     """Parse a rule. Raises UsageError with the wrong part."""
     rule = FaultRule(text=text)
     for part in filter(None, (each.strip() for each in text.split(","))):
-        name, given, value = part.partition("=")
-        if name in FLAGS and not given:
+        name, equals, value = part.partition("=")
+        if name in FLAGS and not equals:
             setattr(rule, name, True)
-        elif name == "close" and not given:
+        elif name == "close" and not equals:
             rule.close = 0
-        elif name == "move" and not given:
+        elif name == "move" and not equals:
             rule.move = NEXT_NODE
         elif name in NUMBERS:
             setattr(rule, name, number(text, name, value))
@@ -277,8 +279,8 @@ def parse_rule(text: str, dialect: str | None = None) -> FaultRule:
         else:
             raise UsageError(f"fault {text}: {part!r} is unknown; there are {', '.join(TEXTS + NUMBERS + FLAGS)}")
     if rule.acts == bool(rule.error):
-        ways = "delay, ignore, drop, close, split, evict, move"
-        raise UsageError(f"fault {text}: no action: error=NAME, or any of {ways} expected")
+        effects = "delay, ignore, drop, close, split, evict, move"
+        raise UsageError(f"fault {text}: no action: error=NAME, or any of {effects} expected")
     return rule
 
 

@@ -19,15 +19,17 @@ from kcli.schemas.errors import error_code
 
 
 def describe(
-    request: Request, kind: type[ConsumerGroup | ShareGroup], tell: Callable[[Request, Any], dict[str, Any]]
+    request: Request, kind: type[ConsumerGroup | ShareGroup], describe_fields: Callable[[Request, Any], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the response that describes groups of a kind. tell: returns the fields of a group that only this kind has,
-    or raises RefusedError.
+    """Return the response that describes groups of a kind. describe_fields: returns the fields of a group that only
+    this kind has, or raises RefusedError.
     """
-    return {"groups": [described(request, each, kind, tell) for each in request.body["groupIds"]]}
+    return {"groups": [described(request, each, kind, describe_fields) for each in request.body["groupIds"]]}
 
 
-def described(request: Request, group_id: str, kind: Any, tell: Callable[[Request, Any], dict[str, Any]]) -> Any:
+def described(
+    request: Request, group_id: str, kind: Any, describe_fields: Callable[[Request, Any], dict[str, Any]]
+) -> Any:
     made: dict[str, Any] = {"groupId": group_id, "errorMessage": None, "groupState": "", "groupEpoch": 0}
     made |= {"assignmentEpoch": 0, "assignorName": "", "members": []}
     if code := request.fault() or request.group_refusal(group_id):
@@ -36,12 +38,12 @@ def described(request: Request, group_id: str, kind: Any, tell: Callable[[Reques
         if not group_id:
             raise RefusedError("INVALID_GROUP_ID", "The group id must not be empty.")
         group = request.groups.known(group_id, kind)
-        told = tell(request, group)
+        own_fields = describe_fields(request, group)
     except RefusedError as error:
         return made | {"errorCode": error_code(error.error), "errorMessage": str(error)}
     operations = allowed(request, "includeAuthorizedOperations", Resource.GROUP, group_id)
     state = {"errorCode": 0, "groupState": group.state.value, "groupEpoch": group.epoch}
-    return made | state | told | {"authorizedOperations": operations}
+    return made | state | own_fields | {"authorizedOperations": operations}
 
 
 def member_row(request: Request, each: ConsumerMember | ShareMember) -> dict[str, Any]:
@@ -78,9 +80,9 @@ def heartbeat(request: Request, beat: Callable[[Request], dict[str, Any]]) -> di
         return refused(error_code(refusal.error), str(refusal))
 
 
-def refused(code: int, said: str | None = None) -> dict[str, Any]:
+def refused(code: int, message: str | None = None) -> dict[str, Any]:
     """Make a heartbeat response with an error, without an assignment."""
-    return {"errorCode": code, "errorMessage": said, "memberEpoch": 0, "heartbeatIntervalMs": 0, "assignment": None}
+    return {"errorCode": code, "errorMessage": message, "memberEpoch": 0, "heartbeatIntervalMs": 0, "assignment": None}
 
 
 def farewell(member_id: str, epoch: int) -> dict[str, Any]:
@@ -90,9 +92,9 @@ def farewell(member_id: str, epoch: int) -> dict[str, Any]:
 
 def refuse_first(faults: Iterable[tuple[bool, str]]) -> None:
     """Refuse a request for the first of these (condition, message) pairs that is true. Raises RefusedError."""
-    for wrong, said in faults:
+    for wrong, message in faults:
         if wrong:
-            raise RefusedError("INVALID_REQUEST", said)
+            raise RefusedError("INVALID_REQUEST", message)
 
 
 def check_topics(request: Request) -> None:
@@ -102,8 +104,8 @@ def check_topics(request: Request) -> None:
         raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"Not authorized to describe {', '.join(denied[:5])}")
 
 
-def answer(request: Request, group: Any, member: ConsumerMember | ShareMember, tells: bool) -> dict[str, Any]:
-    """Make the heartbeat response for a member. tells: with its assignment."""
+def answer(request: Request, group: Any, member: ConsumerMember | ShareMember, has_assignment: bool) -> dict[str, Any]:
+    """Make the heartbeat response for a member. has_assignment: with its assignment."""
     rows = [{"topicId": topic, "partitions": indexes} for topic, indexes in by_topic(member.assigned).items()]
     return {
         "errorCode": 0,
@@ -111,5 +113,5 @@ def answer(request: Request, group: Any, member: ConsumerMember | ShareMember, t
         "memberId": member.id,
         "memberEpoch": member.epoch,
         "heartbeatIntervalMs": request.controller.group_number(group.id, f"{group.type}.heartbeat.interval.ms"),
-        "assignment": {"topicPartitions": rows} if tells else None,
+        "assignment": {"topicPartitions": rows} if has_assignment else None,
     }

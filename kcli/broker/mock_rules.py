@@ -23,7 +23,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from kcli.broker.answer_fields import FROM_REQUEST, MISSHAPEN, asked_fault, fitted, is_borrowed
+from kcli.broker.answer_fields import FROM_REQUEST, MISSHAPEN, fitted, is_borrowed, match_fault
 from kcli.broker.api_version import ApiVersion
 from kcli.broker.request import Handler, Request
 from kcli.broker.response import Answer, EncodedBody, HangUpError, Outcome
@@ -39,19 +39,19 @@ MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, EncodeEr
 
 @dataclass(frozen=True, slots=True)
 class MockRule:
-    """A rule. asked: the fields that the request must have; answers: the response by version; count: how many requests
-    it answers, 0 for all; place: the rule's name in errors.
+    """A rule. request: the fields that the request must have; answers: the response by version; count: how many
+    requests it answers, 0 for all; place: the rule's name in errors.
     """
 
     api: int
-    asked: Mapping[str, Any]
+    request: Mapping[str, Any]
     answers: Mapping[int, Mapping[str, Any]]
     count: int
     place: str
 
 
 class Answers:
-    """The rules of a broker, in its dialect. given: how often each has answered. Raises UsageError that names an
+    """The rules of a broker, in its dialect. counts: how often each has answered. Raises UsageError that names an
     invalid rule.
     """
 
@@ -60,7 +60,7 @@ class Answers:
             self.rules = [parsed(rule, f"answers: rule {number}", dialect) for number, rule in enumerate(rules, 1)]
         except RecursionError:
             raise UsageError("answers: nested too deep") from None
-        self.given = [0] * len(self.rules)
+        self.counts = [0] * len(self.rules)
 
     @property
     def apis(self) -> frozenset[int]:
@@ -76,8 +76,8 @@ class Answers:
         @wraps(handle)
         def answered(request: Request) -> Outcome:
             for at, rule in mine:
-                if (not rule.count or self.given[at] < rule.count) and matches(rule.asked, request.body):
-                    self.given[at] += 1
+                if (not rule.count or self.counts[at] < rule.count) and matches(rule.request, request.body):
+                    self.counts[at] += 1
                     return written(request, filled(rule.answers[version], request.body), rule.place)
             return handle(request)
 
@@ -91,8 +91,8 @@ def parsed(raw: Any, place: str, dialect: str | None) -> MockRule:
     if strange := next((key for key in raw if key not in KEYS), None):
         raise UsageError(f"{place}: {strange!r} is unknown; there are {', '.join(KEYS)}")
     tables = catalog(dialect)
-    asked, answer, count = raw.get("request", {}), raw.get("answer", {}), raw.get("count")
-    if not isinstance(asked, Mapping) or not isinstance(answer, Mapping):
+    request, answer, count = raw.get("request", {}), raw.get("answer", {}), raw.get("count")
+    if not isinstance(request, Mapping) or not isinstance(answer, Mapping):
         raise UsageError(f'{place}: "request" and "answer": objects expected')
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
         raise UsageError(f'{place}: "count": a number of 1 or more expected')
@@ -104,10 +104,10 @@ def parsed(raw: Any, place: str, dialect: str | None) -> MockRule:
     if not versions:
         raise UsageError(f"{place}: {api.name} has no versions {raw['versions']} (it has {api.versions})")
     spoken = [ApiVersion(api.key, version, dialect) for version in versions]
-    if fault := asked_fault(asked, reversed(spoken)):
+    if fault := match_fault(request, reversed(spoken)):
         raise UsageError(f"{place}: request: {fault}")
     try:
-        return MockRule(api.key, asked, {each.version: fitted(each, answer) for each in spoken}, count or 0, place)
+        return MockRule(api.key, request, {each.version: fitted(each, answer) for each in spoken}, count or 0, place)
     except MISSHAPEN as wrong:
         raise UsageError(f"{place}: answer: {wrong}") from None
 
@@ -186,8 +186,10 @@ def fit(request: Request, answer: Answer) -> Answer:
 
 
 def misfit(request: Request, error: Exception) -> HangUpError:
-    what = f"{request.api.name} v{request.version}"
-    return HangUpError(f"{what}: the draft is not what this broker's own answer is made for ({error}): give it a rule")
+    request_name = f"{request.api.name} v{request.version}"
+    return HangUpError(
+        f"{request_name}: the draft is not what this broker's own answer is made for ({error}): give it a rule"
+    )
 
 
 def read_answers(path: Path) -> list[Any]:

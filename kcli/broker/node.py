@@ -77,8 +77,8 @@ class Node:
                 opened = Listener(gate, made, self.host or None, each.port, tls=tls, failed=self._no_tls)
             except OSError as error:
                 self._close()
-                said = f"cannot listen on {self.host}:{each.port}: {error.strerror or error}"
-                raise NetworkError(said) from None
+                problem = f"cannot listen on {self.host}:{each.port}: {error.strerror or error}"
+                raise NetworkError(problem) from None
             self._open.append(opened)
             self.listeners[each.name] = each._replace(port=opened.port)
 

@@ -322,8 +322,8 @@ class Request:
     def may_with_any(self, operation: Operation, kind: Resource) -> bool:
         """Return whether the client is authorized for an operation on any resource of a type."""
         authorizer = self.services.security.authorizer
-        who = self.client.principal, self.client.host
-        return authorizer is None or authorizer.allows_any(*who, operation, kind)
+        owner = self.client.principal, self.client.host
+        return authorizer is None or authorizer.allows_any(*owner, operation, kind)
 
     def topic_names_asked(self) -> list[str]:
         """Return the names of the topics that the request names, each once."""

@@ -31,27 +31,27 @@ def unchanged(value: dict[str, Any]) -> dict[str, Any]:
 
 def struct_filter(fields: tuple[Field, ...], version: int) -> StructFilter | None:
     """Return the filter of a struct; None if this version lacks no field, at any depth."""
-    here = [field for field in fields if version in field.versions or version in field.tagged]
-    lacking = frozenset(field.name for field in fields) - {field.name for field in here}
-    inner = {field.name: struct_filter(field.fields, version) for field in here if field.is_struct}
+    present = [field for field in fields if version in field.versions or version in field.tagged]
+    absent = frozenset(field.name for field in fields) - {field.name for field in present}
+    inner = {field.name: struct_filter(field.fields, version) for field in present if field.is_struct}
     structs = {name: each for name, each in inner.items() if each is not None}
-    return StructFilter(lacking, structs) if lacking or structs else None
+    return StructFilter(absent, structs) if absent or structs else None
 
 
 class StructFilter:
-    """A filter. lacking: names of fields that the version lacks; structs: the filters of struct and array fields."""
+    """A filter. absent: names of fields that the version lacks; structs: the filters of struct and array fields."""
 
-    __slots__ = ("lacking", "structs")
+    __slots__ = ("absent", "structs")
 
-    def __init__(self, lacking: frozenset[str], structs: Mapping[str, StructFilter]) -> None:
-        self.lacking, self.structs = lacking, structs
+    def __init__(self, absent: frozenset[str], structs: Mapping[str, StructFilter]) -> None:
+        self.absent, self.structs = absent, structs
 
     def struct(self, value: dict[str, Any]) -> dict[str, Any]:
         """Return a struct without the fields that this version lacks."""
         made = value
-        if not self.lacking.isdisjoint(value):
+        if not self.absent.isdisjoint(value):
             made = value.copy()
-            for name in self.lacking:
+            for name in self.absent:
                 made.pop(name, None)
         for name, inner in self.structs.items():
             each = made.get(name)
@@ -63,7 +63,7 @@ class StructFilter:
 
     def array(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the rows without the fields that this version lacks."""
-        if not self.structs and all(map(self.lacking.isdisjoint, rows)):
+        if not self.structs and all(map(self.absent.isdisjoint, rows)):
             return rows
         made = [self.struct(each) for each in rows]
         return rows if all(map(is_, made, rows)) else made

@@ -148,7 +148,7 @@ def batch(file: str, api_version: int | None, **given: Any) -> int:
     def verdict(data: bytes, now: int) -> RequestVerdict:
         if version in versions:
             found = batch_verdict(data, version, of, now)
-            return found if found.taken else found._replace(reason=found.reason + slips.text(data, 0, {}))
+            return found if found.is_accepted else found._replace(reason=found.reason + slips.text(data, 0, {}))
         return RequestVerdict("", "", f"{of} has no Produce v{version} (it has {versions})")
 
     if options.lines:
@@ -205,7 +205,7 @@ def records_of(text: bytes, number: int, base64_: bool) -> bytes:
 
 def reply(verdicts: list[RequestVerdict]) -> Reply:
     """Return a line of JSON: the first verdict, with the others inside if there are more."""
-    return Reply(line_of(tuple(verdicts)), is_no=not verdicts[0].taken)
+    return Reply(line_of(tuple(verdicts)), is_no=not verdicts[0].is_accepted)
 
 
 @lru_cache(KEPT)
@@ -233,7 +233,7 @@ def show(found: Iterator[tuple[str, list[RequestVerdict]]], form: str, quiet: bo
     refused = False
     for place, verdicts in found:
         for each in verdicts:
-            refused = refused or not each.taken
+            refused = refused or not each.is_accepted
             if quiet:
                 continue
             where = ": ".join(part for part in (place, each.place) if part)
@@ -242,10 +242,10 @@ def show(found: Iterator[tuple[str, list[RequestVerdict]]], form: str, quiet: bo
 
 
 def verdict_row(where: str, verdict: RequestVerdict) -> dict[str, Any]:
-    row = {"taken": verdict.taken, "error": verdict.error or None, "errorCode": verdict.code}
+    row = {"taken": verdict.is_accepted, "error": verdict.error or None, "errorCode": verdict.code}
     return ({"place": where} if where else {}) | row | ({"reason": verdict.reason} if verdict.reason else {})
 
 
 def text_line(where: str, verdict: RequestVerdict) -> str:
     said = f"{verdict.error} ({verdict.code})" if verdict.error else "the connection is closed"
-    return ": ".join(part for part in (where, "taken" if verdict.taken else said, verdict.reason) if part)
+    return ": ".join(part for part in (where, "taken" if verdict.is_accepted else said, verdict.reason) if part)

@@ -18,7 +18,7 @@ class Call:
 
     def __init__(self, api_key: int, version: int, dialect: str | None) -> None:
         self.api_key, self.version, self.dialect = api_key, version, dialect
-        self.what = f"{catalog(dialect).apis[api_key].name} v{version}"
+        self.name = f"{catalog(dialect).apis[api_key].name} v{version}"
         self.request_header = messages.request_header(api_key, version, dialect)
         self.request = messages.request(api_key, version, dialect)
         self.response_header = messages.response_header(api_key, version, dialect)
@@ -74,6 +74,6 @@ def call(
     """
     made = call_of(api_key, version, dialect)
     correlation = connection.next_correlation()
-    said = {name: value for name, value in body.items() if name in made.fields}
-    frame = made.encode(correlation, connection.config["client.id"], said)
-    return connection.exchange(frame, correlation, made.what, seconds=seconds, read=made.decode)
+    present_fields = {name: value for name, value in body.items() if name in made.fields}
+    frame = made.encode(correlation, connection.config["client.id"], present_fields)
+    return connection.exchange(frame, correlation, made.name, seconds=seconds, read=made.decode)

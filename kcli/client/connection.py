@@ -33,7 +33,7 @@ class Waiter(NamedTuple):
 
     future: asyncio.Future[Any]
     correlation: int | None
-    what: str
+    request_name: str
     deadline: float
     seconds: float
     read: Callable[[Frame], Any] | None
@@ -69,25 +69,25 @@ class BrokerConnection:
 
     def next_correlation(self) -> int:
         """Return the next correlation id, from 0 on; 0 follows the largest int32."""
-        taken = self._correlation
-        self._correlation = (taken + 1) & 0x7FFF_FFFF
-        return taken
+        correlation = self._correlation
+        self._correlation = (correlation + 1) & 0x7FFF_FFFF
+        return correlation
 
     def exchange(
         self,
         frame: bytes,
         correlation: int | None,
-        what: str,
+        request_name: str,
         *,
         seconds: float | None = None,
         read: Callable[[Frame], Any] | None = None,
     ) -> asyncio.Future[Any]:
         """Send a frame; return the future of the response's frame, or of the result of `read` for it.
 
-        seconds: the timeout, None for request.timeout.ms; what: the request's name in errors. The future fails with
-        NetworkError, also for a KcliError of `read`, or with any other error of `read`.
+        seconds: the timeout, None for request.timeout.ms; request_name: the request's name in errors. The future fails
+        with NetworkError, also for a KcliError of `read`, or with any other error of `read`.
         """
-        future = self.expect(correlation, what, seconds=seconds, read=read)
+        future = self.expect(correlation, request_name, seconds=seconds, read=read)
         if self.error is None:
             self._protocol.send(frame)
         return future
@@ -95,7 +95,7 @@ class BrokerConnection:
     def expect(
         self,
         correlation: int | None,
-        what: str,
+        request_name: str,
         *,
         seconds: float | None = None,
         read: Callable[[Frame], Any] | None = None,
@@ -111,7 +111,7 @@ class BrokerConnection:
             return future
         seconds = self._timeout if seconds is None else seconds
         now = self.last_used = self._loop.time()
-        self._waiters.append(Waiter(future, correlation, what, now + seconds, seconds, read, doubt))
+        self._waiters.append(Waiter(future, correlation, request_name, now + seconds, seconds, read, doubt))
         if self._timer is None:
             self._timer = self._loop.call_at(now + seconds, self._check_deadline)
         return future
@@ -181,13 +181,13 @@ class BrokerConnection:
 
     def _fits(self, frame: Frame, waiter: Waiter) -> bool:
         if len(frame) < 4:
-            text = f"its response to {waiter.what} has {len(frame)} bytes (4 or more expected)"
+            text = f"its response to {waiter.request_name} has {len(frame)} bytes (4 or more expected)"
             self._protocol.abort(NetworkError(text))
             return False
         got = int.from_bytes(frame[:4], "big", signed=True)
         if got != waiter.correlation:
             self._protocol.abort(
-                NetworkError(f"it answered {waiter.what} with correlation id {got}, not {waiter.correlation}")
+                NetworkError(f"it answered {waiter.request_name} with correlation id {got}, not {waiter.correlation}")
             )
             return False
         return True
@@ -208,14 +208,14 @@ class BrokerConnection:
             return describe_failure(self.address, error)
         text = f"{start} closed the connection"
         if self._waiters:
-            text += f" instead of answering {self._waiters[0].what}"
+            text += f" instead of answering {self._waiters[0].request_name}"
             if self._waiters[0].doubt:
                 text += f": {self._waiters[0].doubt}"
             elif self._answers <= (NEGOTIATION if self.wants_login else 0):
                 protocol = self.config["security.protocol"]
-                given = self.config["ssl.keystore.location"] or self.config["ssl.keystore.certificate.chain"]
+                cert = self.config["ssl.keystore.location"] or self.config["ssl.keystore.certificate.chain"]
                 if protocol.endswith("SSL"):  # TLS 1.3 refuses a client's certificate after the handshake
-                    text += f" (does it want {'another' if given else 'a'} client certificate, ssl.keystore.location?)"
+                    text += f" (does it want {'another' if cert else 'a'} client certificate, ssl.keystore.location?)"
                 else:
                     text += f" (security.protocol is {protocol}: is that what this listener speaks?)"
         return NetworkError(text)
@@ -236,7 +236,7 @@ class BrokerConnection:
         first = self._waiters[0]
         if self._loop.time() >= first.deadline:
             self._protocol.abort(
-                NetworkError(f"no answer to {first.what} within {first.seconds:g} s (request.timeout.ms)")
+                NetworkError(f"no answer to {first.request_name} within {first.seconds:g} s (request.timeout.ms)")
             )
         else:
             self._timer = self._loop.call_at(first.deadline, self._check_deadline)

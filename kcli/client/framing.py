@@ -77,8 +77,8 @@ class FrameProtocol(asyncio.BufferedProtocol):
     def ends(self) -> tuple[tuple[str, int], tuple[str, int]]:
         """The (address, port) of this side of an open connection, and of the peer."""
         assert self._transport is not None
-        here, there = (self._transport.get_extra_info(name) for name in ("sockname", "peername"))
-        return here[:2], there[:2]
+        local, peer = (self._transport.get_extra_info(name) for name in ("sockname", "peername"))
+        return local[:2], peer[:2]
 
     # --- receiving
 

@@ -52,26 +52,26 @@ async def negotiate(connection: BrokerConnection, dialect: str | None = None) ->
     version = catalog(None).apis[API_VERSIONS].versions.hi
     body = {"clientSoftwareName": "kcli", "clientSoftwareVersion": spoken(dialect)}
     answer = await call(connection, API_VERSIONS, version, body)
-    who = f"broker {connection.address}"
+    broker = f"broker {connection.address}"
     if answer["errorCode"] == UNSUPPORTED_VERSION:
         known = [each["maxVersion"] for each in answer["apiKeys"] if each["apiKey"] == API_VERSIONS]
         answer = await call(connection, API_VERSIONS, min(version, *known) if known else 0, body)
-    check(answer["errorCode"], f"{who} refused ApiVersions")
-    return ApiVersions(who, answer, dialect)
+    check(answer["errorCode"], f"{broker} refused ApiVersions")
+    return ApiVersions(broker, answer, dialect)
 
 
 async def authenticate(connection: BrokerConnection, versions: ApiVersions, mechanism: Mechanism) -> float | None:
     """Log in; return the login's lifetime in seconds, None if it is unlimited. Raises NetworkError."""
-    who = f"broker {connection.address}"
+    broker = f"broker {connection.address}"
     handshake = versions.best(SASL_HANDSHAKE)
     answer = await call(connection, SASL_HANDSHAKE, handshake, {"mechanism": mechanism.name})
     if answer["errorCode"] == UNSUPPORTED_SASL_MECHANISM:
         offered = ", ".join(answer["mechanisms"]) or "none"
-        raise NetworkError(f"{who} does not take {mechanism.name} (sasl.mechanism); it offers {offered}")
+        raise NetworkError(f"{broker} does not take {mechanism.name} (sasl.mechanism); it offers {offered}")
     if answer["errorCode"] == ILLEGAL_SASL_STATE:
         hint = "its listener has no SASL, as those of controllers often have none (security.protocol)"
-        check(ILLEGAL_SASL_STATE, f"{who} refused the SASL handshake: {hint}")
-    check(answer["errorCode"], f"{who} refused the SASL handshake")
+        check(ILLEGAL_SASL_STATE, f"{broker} refused the SASL handshake: {hint}")
+    check(answer["errorCode"], f"{broker} refused the SASL handshake")
     try:
         return await (
             exchange_tokens(connection, versions.best(SASL_AUTHENTICATE), mechanism)
@@ -82,7 +82,7 @@ async def authenticate(connection: BrokerConnection, versions: ApiVersions, mech
         raise
     except NetworkError as error:
         text = str(error)
-        raise (error if text.startswith("broker ") else NetworkError(f"{who}: {text}")) from None
+        raise (error if text.startswith("broker ") else NetworkError(f"{broker}: {text}")) from None
 
 
 async def exchange_tokens(connection: BrokerConnection, version: int, mechanism: Mechanism) -> float | None:

@@ -63,27 +63,27 @@ class MetadataCache:
         for topic in response["topics"]:
             self._update_topic(topic)
 
-    def _update_topic(self, given: Mapping[str, Any]) -> None:
-        topic_id = given.get("topicId", ZERO_UUID)
-        name = given.get("name") or self.names.get(topic_id)
+    def _update_topic(self, row: Mapping[str, Any]) -> None:
+        topic_id = row.get("topicId", ZERO_UUID)
+        name = row.get("name") or self.names.get(topic_id)
         if name is None:
             return
         known = self.topics.get(name)
         if known is None or (topic_id != ZERO_UUID and known.id not in (None, topic_id)):
             known = self.topics[name] = Topic(name)
-        known.error = given["errorCode"]
+        known.error = row["errorCode"]
         if topic_id != ZERO_UUID:
             known.id = topic_id
             self.names[topic_id] = name
-        partitions = given["partitions"]
+        partitions = row["partitions"]
         if not known.error:
             known.partitions = len(partitions)
         for each in partitions:
             self._update_leader(known, each)
 
-    def _update_leader(self, topic: Topic, given: Mapping[str, Any]) -> None:
-        index = given["partitionIndex"]
-        leader = Leader(given["leaderId"], given.get("leaderEpoch", -1))
+    def _update_leader(self, topic: Topic, row: Mapping[str, Any]) -> None:
+        index = row["partitionIndex"]
+        leader = Leader(row["leaderId"], row.get("leaderEpoch", -1))
         known = topic.leaders.get(index)
         if known is not None and -1 < leader.epoch < known.epoch:
             return

@@ -6,9 +6,9 @@ from kcli.records import scan
 from kcli.records.damage import Damage
 
 
-def next_offset(records: bytes | bytearray | memoryview, asked: int) -> int:
-    """Return the offset after the last complete batch or message of a records field, at least `asked`."""
+def next_offset(records: bytes | bytearray | memoryview, requested: int) -> int:
+    """Return the offset after the last complete batch or message of a records field, at least `requested`."""
     damages: list[Damage] = []
     for batch in scan(records, check=False, damages=damages):
-        asked = max(asked, batch.next_offset)
-    return asked
+        requested = max(requested, batch.next_offset)
+    return requested

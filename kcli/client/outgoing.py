@@ -38,7 +38,7 @@ class Outgoing:
     version: int | None
     correlation: int | None
     answered: bool = True
-    what: str = "the request"
+    name: str = "the request"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def raw_part(data: bytes) -> Outgoing:
     if not catalog(None).knows(api_key, version):
         return Outgoing(data, None, None, None)
     correlation = int.from_bytes(header[4:8], "big", signed=True)
-    return Outgoing(data, api_key, version, correlation, what=f"{catalog(None).apis[api_key].name} v{version}")
+    return Outgoing(data, api_key, version, correlation, name=f"{catalog(None).apis[api_key].name} v{version}")
 
 
 def from_bytes(data: bytes, dialect: str | None = None) -> Outgoing:
@@ -159,8 +159,8 @@ def outgoing(
 ) -> Outgoing:
     answered = not (api_key == PRODUCE and body.get("acks") == 0)
     known = catalog(dialect).api(api_key)
-    what = f"{known.name if known else f'api key {api_key}'} v{version}"
-    return Outgoing(len(frame).to_bytes(4, "big") + frame, api_key, version, correlation, answered, what)
+    name = f"{known.name if known else f'api key {api_key}'} v{version}"
+    return Outgoing(len(frame).to_bytes(4, "big") + frame, api_key, version, correlation, answered, name)
 
 
 def answer_text(

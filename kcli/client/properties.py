@@ -26,15 +26,15 @@ class ClientConfig:
     set_names: the names that were set; ignored: those of them that kcli ignores, in order.
     """
 
-    def __init__(self, given: Mapping[str, str] | None = None) -> None:
-        given = given or {}
-        unknown = [name for name in given if name not in PROPERTIES and name not in IGNORED]
+    def __init__(self, properties: Mapping[str, str] | None = None) -> None:
+        properties = properties or {}
+        unknown = [name for name in properties if name not in PROPERTIES and name not in IGNORED]
         if unknown:
             raise UsageError(describe_unknown(unknown[0]))
-        self.set_names = frozenset(given)
-        self.ignored = tuple(name for name in given if name in IGNORED)
+        self.set_names = frozenset(properties)
+        self.ignored = tuple(name for name in properties if name in IGNORED)
         self._values: dict[str, Any] = {
-            name: convert(known, given.get(name, known.default)) for name, known in PROPERTIES.items()
+            name: convert(known, properties.get(name, known.default)) for name, known in PROPERTIES.items()
         }
 
     def __getitem__(self, name: str) -> Any:
@@ -102,16 +102,16 @@ def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientCo
     bootstrap: `HOST:PORT[,HOST:PORT...]`, which overrides `bootstrap.servers`.
     Raises UsageError for an unknown name or an invalid value, and InputError for a file that is no properties file.
     """
-    given: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if equals and not is_file(setting):
-            given[key.strip()] = value
+            properties[key.strip()] = value
         else:
-            given.update(read_file(Path(setting)))
+            properties.update(read_file(Path(setting)))
     if bootstrap is not None:
-        given["bootstrap.servers"] = bootstrap
-    return ClientConfig(given)
+        properties["bootstrap.servers"] = bootstrap
+    return ClientConfig(properties)
 
 
 def is_file(name: str) -> bool:

@@ -53,16 +53,16 @@ async def live_rows(client: Client, choice: LiveChoice, problem: Callable[[str],
     partitions = await partitions_of(client, choice)
     isolation = ISOLATION[client.config["isolation.level"]]
 
-    async def ask(when: int) -> dict[Partition, int]:
+    async def offsets_at(when: int) -> dict[Partition, int]:
         return await client.retrying(lambda: ask_offsets(client, partitions, when, isolation))
 
-    earliest, ends = await ask(EARLIEST), await ask(LATEST)
+    earliest, ends = await offsets_at(EARLIEST), await offsets_at(LATEST)
     reader = LiveReader(client, choice.secrets, problem)
     starts = dict(earliest)
     if choice.offset is not None:
         starts = {key: min(max(choice.offset, first), ends[key]) for key, first in earliest.items()}
     if choice.since is not None:
-        found = await ask(choice.since)
+        found = await offsets_at(choice.since)
         starts = {key: max(start, found[key]) if found[key] >= 0 else ends[key] for key, start in starts.items()}
     if choice.last is not None:
         async for row in reader.last(starts, ends, choice.last):

@@ -24,7 +24,7 @@ RESPONSES = {
 }
 TRIES = 10
 
-Ask = Callable[[int], Awaitable[Mapping[str, Any] | None]]
+SendToNode = Callable[[int], Awaitable[Mapping[str, Any] | None]]
 
 
 def partitions_of(api_key: int, body: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -54,17 +54,17 @@ def moved_partitions(api_key: int, response: Mapping[str, Any]) -> list[tuple[st
     ]
 
 
-async def ask_leader(client: Client, api_key: int, body: Mapping[str, Any], ask: Ask) -> None:
+async def ask_leader(client: Client, api_key: int, body: Mapping[str, Any], send_to: SendToNode) -> None:
     """Call ask(node) with the leader of the request's partitions; again when the leader has moved.
 
-    `ask` returns the response's body, or None. A newer leader in the response is used at once; else metadata is
+    `send_to` returns the response's body, or None. A newer leader in the response is used at once; else metadata is
     refreshed after a backoff. Raises UsageError if the partitions have more than one leader.
     """
     wanted = partitions_of(api_key, body)
     if any(topic not in client.metadata.topics for topic, _ in wanted):
         await client.refresh(None)
     for number in range(1, TRIES + 1):
-        response = await ask(await find_leader(client, wanted))
+        response = await send_to(await find_leader(client, wanted))
         moved = moved_partitions(api_key, response) if response is not None else []
         if not moved or number == TRIES:
             return

@@ -39,9 +39,9 @@ class Plain:
     name = "PLAIN"
 
     def __init__(self, username: str, password: str) -> None:
-        for what, text in (("username", username), ("password", password)):
+        for name, text in (("username", username), ("password", password)):
             if "\0" in text:
-                raise UsageError(f"sasl.jaas.config: a {what} can't hold the character NUL")
+                raise UsageError(f"sasl.jaas.config: a {name} can't hold the character NUL")
         self._token = f"\0{username}\0{password}".encode()
 
     def first(self) -> bytes:
@@ -90,8 +90,10 @@ def mechanism_for(config: ClientConfig) -> Mechanism | None:
         return None
     name = config["sasl.mechanism"]
     if name not in MECHANISMS:
-        given = f"{name} is not one of them" if name else "it is not set, and Kafka's default GSSAPI is not one of them"
-        raise UsageError(f"sasl.mechanism: kcli has {', '.join(MECHANISMS)}; {given}")
+        problem = (
+            f"{name} is not one of them" if name else "it is not set, and Kafka's default GSSAPI is not one of them"
+        )
+        raise UsageError(f"sasl.mechanism: kcli has {', '.join(MECHANISMS)}; {problem}")
     if not config["sasl.jaas.config"]:
         raise UsageError(f"security.protocol {config['security.protocol']} needs sasl.jaas.config")
     module = parse_jaas(config["sasl.jaas.config"])

@@ -18,19 +18,19 @@ FETCH_SINCE_4_0, PRODUCE_SINCE_4_0 = 4, 3
 class ApiVersions:
     """The version ranges of one broker by API key.
 
-    who: names the broker in errors; features: finalized feature levels by name (from ApiVersions v3 on);
+    broker: names the broker in errors; features: finalized feature levels by name (from ApiVersions v3 on);
     dialect: the wanted one if the broker shows that it speaks it, else None.
     """
 
-    def __init__(self, who: str, response: Mapping[str, Any], dialect: str | None = None) -> None:
-        self.who = who
+    def __init__(self, broker: str, response: Mapping[str, Any], dialect: str | None = None) -> None:
+        self.broker = broker
         self.ranges = {each["apiKey"]: Range(each["minVersion"], each["maxVersion"]) for each in response["apiKeys"]}
         self.features = {each["name"]: each["maxVersionLevel"] for each in response.get("finalizedFeatures") or ()}
         supported = {each["name"]: each["maxVersion"] for each in response.get("supportedFeatures") or ()}
         shown = dialect is not None and is_shown(dialect, supported, self.ranges)
         self.wanted, self.dialect = dialect, dialect if shown else None
 
-    def lack(self, api_key: int, version: int) -> str | None:
+    def unsupported(self, api_key: int, version: int) -> str | None:
         """Return a text if the broker lacks this API or version, else None."""
         theirs, known = self.ranges.get(api_key), catalog(self.wanted).api(api_key)
         name = f"{known.name} (API key {api_key})" if known is not None else f"API key {api_key}"
@@ -45,13 +45,13 @@ class ApiVersions:
         theirs = self.ranges.get(api_key)
         if theirs is None:
             raise NetworkError(
-                f"{self.who} does not have {catalog(self.wanted).known(api_key).name} (API key {api_key})"
+                f"{self.broker} does not have {catalog(self.wanted).known(api_key).name} (API key {api_key})"
             )
         known = catalog(self.dialect).known(api_key)
         newest = min(high, known.versions.hi, theirs.hi)
         if newest < max(low, known.versions.lo, theirs.lo):
             wanted = f"v{max(low, known.versions.lo)}" + (f"-{high}" if high < 32_767 else "")
-            raise NetworkError(f"{self.who} accepts {known.name} v{theirs.lo}-{theirs.hi}, not the {wanted} wanted")
+            raise NetworkError(f"{self.broker} accepts {known.name} v{theirs.lo}-{theirs.hi}, not the {wanted} wanted")
         return newest
 
     def nearest(self, api_key: int, version: int) -> int | None:

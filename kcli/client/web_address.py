@@ -21,12 +21,12 @@ class WebAddress(NamedTuple):
     path: str
 
     @classmethod
-    def parse(cls, text: str, what: str, path: str = "") -> WebAddress:
-        """Parse a URL. what: the option or property that gives it. path: for a URL without one. Raises UsageError."""
+    def parse(cls, text: str, option: str, path: str = "") -> WebAddress:
+        """Parse a URL. option: the option or property that gives it. path: for a URL without one. Raises UsageError."""
         parts = split_url(text)
         if parts is None or parts.scheme not in ("http", "https") or not has_place(parts):
             hint = " (in a password %2F for /, %40 for @)" if "@" in text else ""
-            raise UsageError(f"{what}: an http:// or https:// URL expected{hint}")
+            raise UsageError(f"{option}: an http:// or https:// URL expected{hint}")
         user, _, place = parts.netloc.rpartition("@")
         path = path if parts.path in ("", "/") else parts.path
         shown = urlunsplit((parts.scheme, place, path, "", ""))

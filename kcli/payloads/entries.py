@@ -66,13 +66,13 @@ def references_of(entry: Row, find: Find) -> dict[str, str]:
     return found
 
 
-def native_references(said: Any) -> list[Row]:
+def native_references(response: Any) -> list[Row]:
     """Return the references in a response of Apicurio's own API in the form of an entry; their paths there are the
     subjects.
     """
     return [
         {"name": each.get("name"), "subject": native_path(each)}
-        for each in (said if isinstance(said, list) else ())
+        for each in (response if isinstance(response, list) else ())
         if isinstance(each, dict)
     ]
 

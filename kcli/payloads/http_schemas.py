@@ -163,22 +163,22 @@ def entries_of(request: HttpRequest, answer: HttpResponse) -> list[Row]:
         return native_entries(native, answer)
     path = unquote(request.path)
     try:
-        said: Any = loads(answer.body)
-        asked: Any = loads(request.body) if request.body else None
+        response: Any = loads(answer.body)
+        request_body: Any = loads(request.body) if request.body else None
     except InputError:
         return []
-    if (named := BY_ID.fullmatch(path)) is not None and is_entry(said):
+    if (named := BY_ID.fullmatch(path)) is not None and is_entry(response):
         name = {"guid": named[2]} if named[1] == "guids" else {"id": int(named[2])} if named[2].isdigit() else {}
-        return [said | name]
+        return [response | name]
     if (subject := OF_SUBJECT.fullmatch(path)) is not None:
-        if is_entry(said):
-            return [{"subject": subject[1]} | said]
-        if is_entry(asked) and isinstance(said, dict) and isinstance(said.get("id"), int):
-            return [{"schemaType": "AVRO"} | asked | {"subject": subject[1]} | said]
-    if path.endswith("/schemas") and isinstance(said, list):
-        return [*filter(is_entry, said)]
-    if NATIVE_NEW.fullmatch(path) and isinstance(said, dict):
-        return created(request.body, asked, said)
+        if is_entry(response):
+            return [{"subject": subject[1]} | response]
+        if is_entry(request_body) and isinstance(response, dict) and isinstance(response.get("id"), int):
+            return [{"schemaType": "AVRO"} | request_body | {"subject": subject[1]} | response]
+    if path.endswith("/schemas") and isinstance(response, list):
+        return [*filter(is_entry, response)]
+    if NATIVE_NEW.fullmatch(path) and isinstance(response, dict):
+        return created(request.body, request_body, response)
     return []
 
 
@@ -196,11 +196,11 @@ def native_entries(asked: re.Match[str], answer: HttpResponse) -> list[Row]:
 
 def references_of(request: HttpRequest, answer: HttpResponse) -> tuple[str, list[Row]] | None:
     """Return the path of a schema in Apicurio's own API and its references; None if the exchange has no references."""
-    asked = NATIVE.fullmatch(request.path)
-    if asked is None or asked[5] != "/references":
+    path = NATIVE.fullmatch(request.path)
+    if path is None or path[5] != "/references":
         return None
     try:
-        return same_path(asked[2]), native_references(loads(answer.body))
+        return same_path(path[2]), native_references(loads(answer.body))
     except InputError:
         return None
 
@@ -216,14 +216,14 @@ def places(entry: Row) -> list[str]:
     return paths + ([entry["subject"]] if str(entry.get("subject", "")).startswith("/groups/") else [])
 
 
-def created(body: bytes, asked: Any, said: Row) -> list[Row]:
+def created(body: bytes, request: Any, response: Row) -> list[Row]:
     """Return the schema that a client registered by Apicurio's own API, which is the request's body or a part of it."""
-    inner = said.get("version")
-    version: Row = inner if isinstance(inner, dict) else said | {"artifactId": said.get("id")}
-    first = asked.get("firstVersion", asked) if isinstance(asked, dict) else None
+    inner = response.get("version")
+    version: Row = inner if isinstance(inner, dict) else response | {"artifactId": response.get("id")}
+    first = request.get("firstVersion", request) if isinstance(request, dict) else None
     content = first.get("content") if isinstance(first, dict) else None
-    if isinstance(content, str) and asked.keys() <= {"content", "references"}:
-        content = asked  # of version 2
+    if isinstance(content, str) and request.keys() <= {"content", "references"}:
+        content = request  # of version 2
     text = content.get("content") if isinstance(content, dict) else body.decode("utf-8", "replace")
     made: Row = {name: version[name] for name in ("globalId", "contentId") if isinstance(version.get(name), int)}
     if not made or not isinstance(text, str):
@@ -232,5 +232,5 @@ def created(body: bytes, asked: Any, said: Row) -> list[Row]:
         made |= {"subject": native_path(version), "version": NEWEST}
     if isinstance(content, dict) and content.get("references"):
         made["references"] = native_references(content["references"])
-    kind = str(said.get("type") or version.get("artifactType") or "")
+    kind = str(response.get("type") or version.get("artifactType") or "")
     return [made | {"schema": text, "schemaType": type_of_text(text, kind)}]

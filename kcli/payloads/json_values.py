@@ -55,8 +55,8 @@ class JsonCodec:
         except self.failures as error:
             raise PayloadError(f"its schema can't be applied: {' '.join(str(error).split())[:200]}") from None
         if wrong is not None:
-            said = dumps(wrong.validator_value)  # not the value, which may be a secret
-            raise PayloadError(f"not of this schema: {wrong.json_path}: {wrong.validator}: {said[:200]}")
+            expected = dumps(wrong.validator_value)  # not the value, which may be a secret
+            raise PayloadError(f"not of this schema: {wrong.json_path}: {wrong.validator}: {expected[:200]}")
 
 
 def json_of(data: bytes) -> Any:

@@ -160,7 +160,7 @@ def compiled(schema: Schema) -> bytes:
     Each text may be the base64 of a descriptor instead, which is passed to protoc. Apicurio's serializer writes the
     entries of maps as messages with an option that protoc refuses in a text; the option is removed and set afterwards.
     """
-    given = descriptor_pb2.FileDescriptorSet()
+    descriptors = descriptor_pb2.FileDescriptorSet()
     entries = False
     with TemporaryFolder("kcli-proto-") as folder:
         root = Path(folder)
@@ -168,18 +168,18 @@ def compiled(schema: Schema) -> bytes:
             place = root / relative(name)
             if (file := base64_descriptor(text)) is not None:
                 file.name = name
-                given.file.append(file)
+                descriptors.file.append(file)
                 continue
             place.parent.mkdir(parents=True, exist_ok=True)
             plain, number = MAP_ENTRY.subn("", text)
             place.write_text(plain)
             entries = entries or number > 0
-        if given.file and given.file[-1].name == NAME and not given.file[-1].dependency:
-            return bytes(descriptor_pb2.FileDescriptorSet(file=given.file[-1:]).SerializeToString())
+        if descriptors.file and descriptors.file[-1].name == NAME and not descriptors.file[-1].dependency:
+            return bytes(descriptor_pb2.FileDescriptorSet(file=descriptors.file[-1:]).SerializeToString())
         out = root / "descriptors.bin"
         words = ["--include_imports", f"--descriptor_set_out={out}"]
-        if given.file:
-            (root / "given.bin").write_bytes(given.SerializeToString())
+        if descriptors.file:
+            (root / "given.bin").write_bytes(descriptors.SerializeToString())
             words.append("--descriptor_set_in=given.bin")
         run_protoc(root, [*words, NAME])
         if not out.exists():
@@ -201,8 +201,8 @@ def run_protoc(root: Path, words: Sequence[str]) -> None:
     except subprocess.TimeoutExpired:
         raise PayloadError(f"not a schema of Protobuf: protoc took longer than {SECONDS} s") from None
     if done.returncode:
-        said = re.search(r"^[^\n]*\.proto[: ][^\n]*", done.stderr.decode("utf-8", "replace"), re.MULTILINE)
-        text = said[0].replace(f"{root}/", "")[:200] if said else "protoc gave up"
+        reported = re.search(r"^[^\n]*\.proto[: ][^\n]*", done.stderr.decode("utf-8", "replace"), re.MULTILINE)
+        text = reported[0].replace(f"{root}/", "")[:200] if reported else "protoc gave up"
         raise PayloadError(f"not a schema of Protobuf: {text}")
 
 

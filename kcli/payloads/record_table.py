@@ -86,10 +86,10 @@ def record_batches(
         if any(place.next_offset is not None for place in places):
             arrays["offset"] = pyarrow.array(offsets_put(arrays["offset"].to_numpy(), here_of, places))
         which = pyarrow.array(here_of)
-        here = {name: values.take(which) for name, values in seen.items()}
+        columns_of_batch = {name: values.take(which) for name, values in seen.items()}
         if decoder is not None:
-            here |= decoded(arrays, here["topic"], decoder)
-        yield fitted(arrays, here, schema)
+            columns_of_batch |= decoded(arrays, columns_of_batch["topic"], decoder)
+        yield fitted(arrays, columns_of_batch, schema)
 
 
 def offsets_put(offsets: Any, place_of: Any, places: Sequence[RecordsOrigin]) -> Any:
@@ -216,7 +216,7 @@ def is_utf8(value: bytes) -> bool:
     return True
 
 
-def asked(decoder: PayloadDecoder | None, wanted: frozenset[str]) -> PayloadDecoder | None:
+def decoder_for(decoder: PayloadDecoder | None, wanted: frozenset[str]) -> PayloadDecoder | None:
     """Return the decoder if its columns are wanted, or columns that it may have to hide; else None."""
     from kcli.payloads.payload_columns import PAYLOAD_COLUMNS
 
@@ -229,7 +229,7 @@ def count_batches(data: memoryview) -> int:
 
 
 class CapturedBatches:
-    """The batches of a capture, appended to each other, until `taken` is called."""
+    """The batches of a capture, appended to each other, until `drain` is called."""
 
     def __init__(self) -> None:
         self.data, self.places = bytearray(), list[RecordsOrigin]()
@@ -256,8 +256,8 @@ class CapturedBatches:
         for frame in frames:
             self.data += Batch(found.data, frame).bytes
 
-    def taken(self) -> tuple[bytearray, list[RecordsOrigin]]:
+    def drain(self) -> tuple[bytearray, list[RecordsOrigin]]:
         """Return the batches added since the last call, and their origins."""
-        taken = self.data, self.places
+        drained = self.data, self.places
         self.data, self.places = bytearray(), []
-        return taken
+        return drained

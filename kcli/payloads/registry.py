@@ -40,10 +40,10 @@ PROPERTIES = {
 }  # fmt: skip
 
 
-def properties(given: tuple[str, ...]) -> dict[str, str]:
+def properties(texts: tuple[str, ...]) -> dict[str, str]:
     """Return {name: value} of properties from files and from "KEY=VALUE". Raises UsageError, InputError."""
     found: dict[str, str] = {}
-    for each in given:
+    for each in texts:
         name, equals, value = each.partition("=")
         if equals and not Path(each).exists():
             found[name.strip()] = value.strip()
@@ -64,32 +64,32 @@ def properties(given: tuple[str, ...]) -> dict[str, str]:
 class Registry:
     """A registry. failure: the error after which no more requests are sent; None without one."""
 
-    def __init__(self, url: str | None, given: tuple[str, ...] = ()) -> None:
-        """Prepare the connections. given: properties. Raises UsageError without a URL."""
-        said = properties(given)
-        self.given = url, tuple(f"{name}={value}" for name, value in said.items())
-        address = WebAddress.parse((url or said.get(URL) or "").rstrip("/"), "--schema-registry")
+    def __init__(self, url: str | None, settings: tuple[str, ...] = ()) -> None:
+        """Prepare the connections. settings: properties. Raises UsageError without a URL."""
+        config = properties(settings)
+        self.arguments = url, tuple(f"{name}={value}" for name, value in config.items())
+        address = WebAddress.parse((url or config.get(URL) or "").rstrip("/"), "--schema-registry")
         self.url = address.shown
         self.native = NATIVE.search(address.path)
         self.newer = self.native is not None and int(self.native[1]) >= 3
-        self.number = said.get(USE_ID, "contentId" if self.newer else "globalId")
-        if self.number not in ("contentId", "globalId") or (USE_ID in said and self.native is None):
+        self.number = config.get(USE_ID, "contentId" if self.newer else "globalId")
+        if self.number not in ("contentId", "globalId") or (USE_ID in config and self.native is None):
             raise UsageError(
                 f"--registry-config {USE_ID}: globalId or contentId, of Apicurio's own API (.../apis/registry/v3)"
             )
         self.failure: NetworkError | None = None
-        self.asked = 0
-        self.headers = {"Accept": ACCEPT} | authorization(said, address.user)
+        self.requests = 0
+        self.headers = {"Accept": ACCEPT} | authorization(config, address.user)
         tls = {"ca_certs": "ssl.ca.location", "cert_file": "ssl.certificate.location", "key_file": "ssl.key.location"}
         self.pool = urllib3.PoolManager(
             timeout=urllib3.Timeout(SECONDS, connect=SECONDS, read=SECONDS),
             retries=urllib3.Retry(2, redirect=REDIRECTS, status=1, status_forcelist=(429, 503), backoff_factor=0.2),
-            **{name: said[key] for name, key in tls.items() if key in said},  # type: ignore[arg-type]
+            **{name: config[key] for name, key in tls.items() if key in config},  # type: ignore[arg-type]
         )
 
     def __reduce__(self) -> tuple[type[Registry], tuple[str | None, tuple[str, ...]]]:
         """Let another process use the registry, by connections of its own."""
-        return type(self), self.given
+        return type(self), self.arguments
 
     def find(self, schema: SchemaId) -> Schema | None:
         """Return the schema with this id; None if the registry does not have it. Raises PayloadError."""
@@ -147,9 +147,9 @@ class Registry:
         """Return the text and headers of a response; None for 404. Raises PayloadError."""
         if self.failure is not None:
             raise PayloadError(self.failure.args[0])
-        if self.asked >= MOST_ASKED:
+        if self.requests >= MOST_ASKED:
             raise PayloadError(f"more than {MOST_ASKED:,} questions to the registry")
-        self.asked += 1
+        self.requests += 1
         try:
             answer, data = in_time(lambda: self.answer(path))
         except TimeoutError:
@@ -181,7 +181,7 @@ class Registry:
         return PayloadError(self.failure.args[0])
 
 
-def in_time(ask: Callable[[], T]) -> T:
+def in_time(call: Callable[[], T]) -> T:
     """Return the result of a call, or raise its error. Raises TimeoutError if it takes longer than WHOLE_SECONDS: a
     socket's time-out begins again with each byte, so that a slow response could take for ever.
     """
@@ -189,7 +189,7 @@ def in_time(ask: Callable[[], T]) -> T:
 
     def work() -> None:
         try:
-            found.set_result(ask())
+            found.set_result(call())
         except BaseException as error:  # noqa: BLE001  # it is raised where the call was made
             found.set_exception(error)
 
@@ -197,10 +197,10 @@ def in_time(ask: Callable[[], T]) -> T:
     return found.result(WHOLE_SECONDS)
 
 
-def authorization(said: dict[str, str], user: str) -> dict[str, str]:
+def authorization(config: dict[str, str], user: str) -> dict[str, str]:
     """Return the Authorization header; {} without credentials. user: from the URL."""
-    if token := said.get("bearer.auth.token"):
+    if token := config.get("bearer.auth.token"):
         return {"Authorization": f"Bearer {token}"}
-    if who := said.get("basic.auth.user.info") or user:
-        return urllib3.make_headers(basic_auth=who)
+    if user_info := config.get("basic.auth.user.info") or user:
+        return urllib3.make_headers(basic_auth=user_info)
     return {}

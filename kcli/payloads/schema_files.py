@@ -60,10 +60,10 @@ def is_avro(value: Any) -> bool:
     return isinstance(value, list) or (isinstance(value, dict) and value.get("type") in AVRO_TYPES and "name" in value)
 
 
-def type_of_text(text: str, said: str) -> str:
+def type_of_text(text: str, declared: str) -> str:
     """Return the type of a schema without references: the one that a registry names, else by its text."""
-    if said.upper() in TYPES:
-        return said.upper()
+    if declared.upper() in TYPES:
+        return declared.upper()
     if text.lstrip()[:1] not in ("{", "[", '"'):
         return PROTOBUF
     try:

@@ -130,8 +130,8 @@ class Connection:
         if self.services.recorder is not None:
             # The recording has the client's host, and the proxy's port, as in the broker's request log.
             own = Address(*self.broker.transport.get_extra_info("sockname")[:2])
-            said = f"client {self.name}, known to the broker as {own}"
-            self.recording = self.services.recorder.begin((client[0], own.port), broker, said)
+            name = f"client {self.name}, known to the broker as {own}"
+            self.recording = self.services.recorder.begin((client[0], own.port), broker, name)
         for side in (self.client, self.broker):
             if side.transport is not None:
                 side.transport.resume_reading()
@@ -168,17 +168,17 @@ class Connection:
         if self.stopping:
             self.stop()
 
-    def _pass_responses(self, passed: Buffer, said: Buffer) -> None:
+    def _pass_responses(self, passed: Buffer, original: Buffer) -> None:
         self.client.write(passed)
-        self._record_response(said)
+        self._record_response(original)
         if self.client.is_drained:
             self.responses.release()
         if self.responses.planned is not None and self._faulting is None:
             self._faulting = asyncio.get_running_loop().create_task(self._follow(self.responses.planned))
 
-    def _record_response(self, said: Buffer) -> None:
-        if self.recording is not None and said:
-            self.recording.data(1, said)
+    def _record_response(self, original: Buffer) -> None:
+        if self.recording is not None and original:
+            self.recording.data(1, original)
 
     async def _follow(self, planned: Planned) -> None:
         """Send a response with the effects of a fault rule; later responses wait."""
@@ -187,7 +187,7 @@ class Connection:
         try:
             await planned.plan.send(self.client.faulted(), [planned.frame])
             if not planned.plan.silent:
-                self._record_response(planned.said)
+                self._record_response(planned.original)
         finally:
             self.client.sink = self._faulting = None
         self.responses.planned = None

@@ -49,11 +49,11 @@ class Answerer:
     def __init__(self, version: int, code_of: CodeOf, topic_name: TopicName) -> None:
         self.version, self.code_of, self.topic_name = version, code_of, topic_name
 
-    def struct(self, fields: tuple[model.Field, ...], asked: dict[str, Any], place: ErrorTarget) -> dict[str, Any]:
+    def struct(self, fields: tuple[model.Field, ...], request: dict[str, Any], place: ErrorTarget) -> dict[str, Any]:
         """Make a struct of the response for one of the request (asked) at a place. Missing fields have their
         defaults.
         """
-        said = {meaning(name): value for name, value in asked.items()}
+        values = {meaning(name): value for name, value in request.items()}
         made: dict[str, Any] = {}
         for field in fields:
             if self.version not in field.versions:
@@ -61,21 +61,21 @@ class Answerer:
             if field.name.endswith(ERROR) and field.type == "int16":
                 made[field.name] = self.code_of(place)
             elif field.is_array:
-                made[field.name] = [self.struct(field.fields, row, at) for row, at in self.rows(field, asked, place)]
+                made[field.name] = [self.struct(field.fields, row, at) for row, at in self.rows(field, request, place)]
             elif field.is_struct:
                 continue
-            elif meaning(field.name) in IDENTITIES and said.get(meaning(field.name)) is not None:
-                made[field.name] = said[meaning(field.name)]
+            elif meaning(field.name) in IDENTITIES and values.get(meaning(field.name)) is not None:
+                made[field.name] = values[meaning(field.name)]
         return made
 
     def rows(
-        self, field: model.Field, asked: dict[str, Any], place: ErrorTarget
+        self, field: model.Field, request: dict[str, Any], place: ErrorTarget
     ) -> Iterator[tuple[dict[str, Any], ErrorTarget]]:
         """Yield the request's rows for this array of the response, each with its place."""
         if not field.is_struct or not has_error(field.fields):
             return
         wanted = {meaning(each.name) for each in field.fields if self.version in each.versions} & IDENTITIES
-        for value in asked.values():
+        for value in request.values():
             for row in rows_of(value, wanted):
                 if wanted & {meaning(name) for name in row}:
                     yield row, place_of(row, place, self.topic_name)
@@ -98,10 +98,10 @@ def rows_of(value: Any, wanted: set[str]) -> Iterator[dict[str, Any]]:
 
 def place_of(row: dict[str, Any], above: ErrorTarget, topic_name: TopicName) -> ErrorTarget:
     """Return the place of a request's row. above: the place of the struct that it is in."""
-    said = {meaning(name): value for name, value in row.items()}
-    topic = said.get("topic") or (topic_name(said["topicId"]) if said.get("topicId") else above.topic)
-    partition = said.get("partition", above.partition)
-    named = isinstance(topic, str) and "groupId" not in said
+    values = {meaning(name): value for name, value in row.items()}
+    topic = values.get("topic") or (topic_name(values["topicId"]) if values.get("topicId") else above.topic)
+    partition = values.get("partition", above.partition)
+    named = isinstance(topic, str) and "groupId" not in values
     return ErrorTarget(topic if named else above.topic, partition if isinstance(partition, int) else -1)
 
 
@@ -117,13 +117,13 @@ def places_in(body: dict[str, Any], topic_name: TopicName) -> Iterator[ErrorTarg
             yield from [each for each in below if each.topic] or ([at] if at.topic else [])
 
 
-def without(body: dict[str, Any], gone: Collection[ErrorTarget], topic_name: TopicName) -> dict[str, Any]:
+def without(body: dict[str, Any], targets: Collection[ErrorTarget], topic_name: TopicName) -> dict[str, Any]:
     """Return a request's body without these places."""
-    return pruned(body, gone, topic_name, ErrorTarget())
+    return pruned(body, targets, topic_name, ErrorTarget())
 
 
 def pruned(
-    struct: dict[str, Any], gone: Collection[ErrorTarget], topic_name: TopicName, above: ErrorTarget
+    struct: dict[str, Any], targets: Collection[ErrorTarget], topic_name: TopicName, above: ErrorTarget
 ) -> dict[str, Any]:
     made = dict(struct)
     for name, value in struct.items():
@@ -133,8 +133,10 @@ def pruned(
         for each in value:
             kind = "partition" if isinstance(each, int) else "topic"
             place = next((place_of(row, above, topic_name) for row in rows_of([each], {kind})), above)
-            below = pruned(each, gone, topic_name, place) if isinstance(each, dict) else each
-            if place not in gone and (below == each or any(isinstance(part, list) and part for part in below.values())):
+            below = pruned(each, targets, topic_name, place) if isinstance(each, dict) else each
+            if place not in targets and (
+                below == each or any(isinstance(part, list) and part for part in below.values())
+            ):
                 kept.append(below)
     return made
 
@@ -142,13 +144,13 @@ def pruned(
 def merge(body: dict[str, Any], more: dict[str, Any]) -> None:
     """Add the rows of another body of the same message, in place: to the row of their topic, or after the others."""
     for name, rows in more.items():
-        there = body.get(name)
-        if not isinstance(there, list) or not isinstance(rows, list):
+        present = body.get(name)
+        if not isinstance(present, list) or not isinstance(rows, list):
             continue
         for row in rows:
-            same = next((each for each in there if is_same(each, row)), None)
+            same = next((each for each in present if is_same(each, row)), None)
             if same is None:
-                there.append(row)
+                present.append(row)
             else:
                 merge(same, row)
 

@@ -205,38 +205,38 @@ class FaultedRequests:
         self._stream.feed(frame)
         awaited = self.awaited.pop() if len(self.awaited) > known else None
         key, version = frame[PREFIX : PREFIX + 2], frame[PREFIX + 2 : PREFIX + 4]
-        asked = awaited or Awaited(int.from_bytes(key, "big"), int.from_bytes(version, "big"), 0)
-        if asked.correlation_id is None:
-            self.awaited.append(asked)
+        expected = awaited or Awaited(int.from_bytes(key, "big"), int.from_bytes(version, "big"), 0)
+        if expected.correlation_id is None:
+            self.awaited.append(expected)
             return frame
-        request = FaultedRequest(frame, asked, self.names, self.dialect)
+        request = FaultedRequest(frame, expected, self.names, self.dialect)
         plan = self.rules.acting.plan(request)
         if plan is not None and plan.ignore:
-            asked, frame = asked._replace(plan=plan, answer=b""), b""
+            expected, frame = expected._replace(plan=plan, answer=b""), b""
         else:
-            asked, frame = self._with_errors(request, asked._replace(plan=plan), frame)
+            expected, frame = self._with_errors(request, expected._replace(plan=plan), frame)
         if awaited is not None:
-            self.awaited.append(asked)
+            self.awaited.append(expected)
         return frame
 
-    def _with_errors(self, request: FaultedRequest, asked: Awaited, frame: bytes) -> tuple[Awaited, bytes]:
+    def _with_errors(self, request: FaultedRequest, expected: Awaited, frame: bytes) -> tuple[Awaited, bytes]:
         """Return the expected response and the request for the broker. If rules set errors, the response is the proxy's
         own, or gets rows of it, and the failed parts of the request are removed."""
         decoded = request.decoded if self.rules.whole.rules or self.rules.placed.rules else None
         if decoded is None:
-            return asked, frame
+            return expected, frame
         if code := self.rules.whole.error(request):
-            return asked._replace(answer=self._answer(decoded, lambda _: code)), b""
+            return expected._replace(answer=self._answer(decoded, lambda _: code)), b""
         places = {ErrorTarget(*each) for each in request.places()} if self.rules.placed.rules else set()
         failing = {each: code for each in sorted(places) if (code := self.rules.placed.error(request, *each))}
         if not failing:
-            return asked, frame
+            return expected, frame
         if len(failing) == len(places):
-            return asked._replace(answer=self._answer(decoded, lambda at: failing.get(at, 0))), b""
+            return expected._replace(answer=self._answer(decoded, lambda at: failing.get(at, 0))), b""
         passing = without(decoded.body, failing, self.names.find)
         decoded.body = without(decoded.body, places - failing.keys(), self.names.find)
         left = frames.encode_request(decoded.header, passing, self.dialect)
-        return asked._replace(more=self._error_body(decoded, lambda at: failing.get(at, 0))), sized(left)
+        return expected._replace(more=self._error_body(decoded, lambda at: failing.get(at, 0))), sized(left)
 
     def _error_body(self, request: frames.Request, code_of: CodeOf) -> dict[str, Any]:
         name = catalog(self.dialect).apis[request.api_key].response

@@ -58,7 +58,7 @@ class ListenerAddresses:
         port = self.port and self.port + 1 + node
         return Address(self.host, port if port < 1 << 16 else 0)
 
-    def told(self, host: str, reached: str) -> str:
+    def advertised_host(self, host: str, reached: str) -> str:
         """Return the host to advertise for a listener. reached: the host by which the client reached the proxy."""
         return self.advertised or (reached if host in WILDCARDS else host)
 
@@ -87,39 +87,39 @@ class Nodes:
         self._bootstrap = self.listen(BrokerRoute(bootstrap, self.config), Address(self.places.host, self.places.port))
         return self._bootstrap.port
 
-    def translate(self, node: int, there: Address, reached: str) -> Address | None:
+    def translate(self, node: int, address: Address, reached: str) -> Address | None:
         """Return the address at which a client that reached the proxy by this host reaches the broker; None if the
         broker has no valid address.
         """
-        if node < 0 or not there.host or not 0 < there.port < 1 << 16:
+        if node < 0 or not address.host or not 0 < address.port < 1 << 16:
             return None
         route = self._routes.get(node)
         if route is None:
-            if not self._open(node, there):
+            if not self._open(node, address):
                 return None
-        elif route.addresses != (there,):
-            self.note(f"broker {node} is at {there} now, not at {route.addresses[0]}")
-            route.addresses = (there,)
-        return Address(self.places.told(self.places.of(node).host, reached), self._listeners[node].port)
+        elif route.addresses != (address,):
+            self.note(f"broker {node} is at {address} now, not at {route.addresses[0]}")
+            route.addresses = (address,)
+        return Address(self.places.advertised_host(self.places.of(node).host, reached), self._listeners[node].port)
 
-    def _open(self, node: int, there: Address) -> bool:
+    def _open(self, node: int, address: Address) -> bool:
         """Open a broker's listener. Returns False if that fails, which is logged once; the next response tries
         again.
         """
         if len(self._routes) >= MOST_NODES:
-            self.note(f"broker {node} at {there}: no listener, there are {MOST_NODES} already")
+            self.note(f"broker {node} at {address}: no listener, there are {MOST_NODES} already")
             return False
-        route, place = BrokerRoute([there], self.config), self.places.of(node)
+        route, place = BrokerRoute([address], self.config), self.places.of(node)
         try:
             listener = self.listen(route, place)
         except OSError as error:
             if node not in self._failed:
                 self._failed.add(node)
-                self.note(f"broker {node} at {there}: no listener: {error.strerror or error}")
+                self.note(f"broker {node} at {address}: no listener: {error.strerror or error}")
             return False
         self._routes[node], self._listeners[node] = route, listener
         none = "" if place.port or not self.places.port else f", as no port is left for its id (--map {node}=HOST:PORT)"
-        self.note(f"broker {node} at {there}: {Address(place.host or '*', listener.port)}{none}")
+        self.note(f"broker {node} at {address}: {Address(place.host or '*', listener.port)}{none}")
         return True
 
     def __iter__(self) -> Iterator[Listener]:

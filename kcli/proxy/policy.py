@@ -90,16 +90,16 @@ def read_policy(path: str, base: Policy, dialect: str | None = None) -> Policy:
     if len(data) > LONGEST_FILE:
         raise InputError(f"more than {LONGEST_FILE:,} bytes", file=path)
     try:
-        given = tomllib.loads(data.decode())
+        values = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise InputError(f"not TOML: {error}", file=path) from None
     try:
-        return replace(base, **policy_values(given, dialect))
+        return replace(base, **policy_values(values, dialect))
     except UsageError as error:
         raise InputError(str(error), file=path) from None
 
 
-def policy_values(given: Mapping[str, Any], dialect: str | None) -> dict[str, Any]:
+def policy_values(values: Mapping[str, Any], dialect: str | None) -> dict[str, Any]:
     """Return the fields of a policy in a file. Raises UsageError for an unknown key or an invalid value."""
     readers: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
         "allow-networks": ("networks", lambda value, name: networks_of(texts_of(value, name))),
@@ -109,7 +109,7 @@ def policy_values(given: Mapping[str, Any], dialect: str | None) -> dict[str, An
         "faults": ("faults", lambda value, name: tuple(texts_of(value, name))),
         "seed": ("seed", number_of),
     }
-    unknown = [name for name in given if name not in readers]
+    unknown = [name for name in values if name not in readers]
     if unknown:
         raise UsageError(f"{unknown[0]} is unknown; there are {', '.join(readers)}")
-    return {readers[name][0]: readers[name][1](value, name) for name, value in given.items()}
+    return {readers[name][0]: readers[name][1](value, name) for name, value in values.items()}

@@ -26,11 +26,13 @@ Buffer = bytes | memoryview
 
 
 class Planned(NamedTuple):
-    """A response that fault rules affect. frame: with its length; said: the same with the broker's own addresses."""
+    """A response that fault rules affect. frame: with its length; original: the same with the broker's own
+    addresses.
+    """
 
     plan: Plan
     frame: bytes
-    said: bytes
+    original: bytes
 
 
 class ResponseStream:
@@ -54,7 +56,7 @@ class ResponseStream:
         self.planned: Planned | None = None
         self._rest = b""  # the start of a response, or all bytes after a planned one
         self._held: FrameBuffer | None = None  # an incomplete response that may have to be rewritten
-        self._gone: bytearray | None = None  # the buffer of a former one, which may not be sent yet
+        self._retired: bytearray | None = None  # the buffer of a former one, which may not be sent yet
         self._skip = 0  # the bytes to come of a response that passes
         self.is_lost = False  # the beginnings of frames are unknown, so that everything passes
 
@@ -69,14 +71,14 @@ class ResponseStream:
             return self._feed(bytes(self.buffers.scratch[:count]))
         if not held.take(count) and not self.is_lost:
             return NOTHING
-        self._held, self._gone = None, held.data
+        self._held, self._retired = None, held.data
         return self._pass(held.came)
 
     def release(self) -> None:
         """Release the buffer of bytes that were sent to the client."""
-        if self._gone is not None:
-            self.buffers.give_back(self._gone)
-            self._gone = None
+        if self._retired is not None:
+            self.buffers.give_back(self._retired)
+            self._retired = None
 
     def proceed(self) -> tuple[Buffer, Buffer]:
         """Return the bytes that can pass without new ones, after the proxy answered a request or a planned response was
@@ -129,17 +131,17 @@ class ResponseStream:
 
     def _changed(self, awaited: Awaited, frame: Buffer) -> tuple[Buffer, Buffer]:
         """Return a complete response with its length: for the client, and with the broker's own addresses."""
-        said = frame if awaited.more is None else self._with_more(awaited, frame)
-        made = self.rewriter.rewrite(awaited.api_key, awaited.version, said[PREFIX:], self.reached)
-        return self._finished(awaited, said if made is None else len(made).to_bytes(PREFIX, "big") + made, said)
+        original = frame if awaited.more is None else self._with_more(awaited, frame)
+        made = self.rewriter.rewrite(awaited.api_key, awaited.version, original[PREFIX:], self.reached)
+        return self._finished(awaited, original if made is None else len(made).to_bytes(PREFIX, "big") + made, original)
 
-    def _finished(self, awaited: Awaited, frame: Buffer, said: Buffer) -> tuple[Buffer, Buffer]:
+    def _finished(self, awaited: Awaited, frame: Buffer, original: Buffer) -> tuple[Buffer, Buffer]:
         """Return the response, or nothing if fault rules affect it first (`planned`)."""
         if awaited.answer is not None:
-            frame = said = awaited.answer
+            frame = original = awaited.answer
         if awaited.plan is None:
-            return frame, said
-        self.planned = Planned(awaited.plan, bytes(frame), bytes(said))
+            return frame, original
+        self.planned = Planned(awaited.plan, bytes(frame), bytes(original))
         return NOTHING
 
     def _with_more(self, awaited: Awaited, frame: Buffer) -> Buffer:

@@ -103,9 +103,9 @@ class AddressRewriter:
         changed = False
         for path in response.paths:
             for endpoint in endpoints_in(body, path):
-                there = Address(endpoint["host"] or "", endpoint["port"])
-                here = self.translate(endpoint[path.id], there, reached)
-                if here is not None:
-                    endpoint["host"], endpoint["port"] = here
+                own = Address(endpoint["host"] or "", endpoint["port"])
+                proxied = self.translate(endpoint[path.id], own, reached)
+                if proxied is not None:
+                    endpoint["host"], endpoint["port"] = proxied
                     changed = True
         return bytes(frame[:start]) + response.codec.write(body) if changed else None

@@ -63,13 +63,13 @@ class TimeLimits(NamedTuple):
     before: int = LONGEST_AGO_MS
     after: int = AHEAD_MS
 
-    def takes(self, earliest: int, latest: int) -> bool:
+    def accepts(self, earliest: int, latest: int) -> bool:
         """Return whether records between these times are accepted."""
         return self.now - self.before <= earliest <= latest <= self.now + self.after
 
     def fault(self, timestamp: int) -> str:
         """Return why a timestamp is refused; "" if it is accepted."""
-        if self.takes(timestamp, timestamp):
+        if self.accepts(timestamp, timestamp):
             return ""
         late = timestamp > self.now + self.after
         far = f"at most {self.after} ms ahead" if late else f"at most {self.before} ms behind"
@@ -159,22 +159,22 @@ def count_problem(batch: Batch) -> str:
     """Return the fault in the counts of a producer's batch, or "": it has at least one record, and as many offsets as
     records.
     """
-    takes = batch.last_offset - batch.base_offset + 1
+    offset_count = batch.last_offset - batch.base_offset + 1
     if batch.count <= 0:
         return f"recordCount {batch.count}: 1 or more expected"
     return (
         ""
-        if takes == batch.count
-        else f"lastOffsetDelta {takes - 1}: {batch.count - 1} expected for {batch.count} records"
+        if offset_count == batch.count
+        else f"lastOffsetDelta {offset_count - 1}: {batch.count - 1} expected for {batch.count} records"
     )
 
 
 def check_keys(batch: Batch) -> None:
     """Check that every record has a key, without which a compacted topic can't keep it. Raises RefusedError."""
-    said = "a compacted topic cannot accept a message without key"
-    lacking = [number for number, each in enumerate(batch.records()) if each.key is None]
-    if lacking:
-        raise RefusedError("INVALID_RECORD", f"records[{lacking[0]}]: {said}", dict.fromkeys(lacking, said))
+    message = "a compacted topic cannot accept a message without key"
+    keyless = [number for number, each in enumerate(batch.records()) if each.key is None]
+    if keyless:
+        raise RefusedError("INVALID_RECORD", f"records[{keyless[0]}]: {message}", dict.fromkeys(keyless, message))
 
 
 def check_records(batch: Batch, times: TimeLimits | None) -> None:
@@ -194,7 +194,7 @@ def check_records(batch: Batch, times: TimeLimits | None) -> None:
     if fault:
         raise RefusedError("INVALID_RECORD", fault)
     earliest, latest = earliest + batch.base_timestamp, latest + batch.base_timestamp
-    if times is not None and not times.takes(earliest, latest) and not batch.is_append_time:
+    if times is not None and not times.accepts(earliest, latest) and not batch.is_append_time:
         found = {number: times.fault(each.timestamp) for number, each in enumerate(batch.records())}
         wrong = {number: text for number, text in found.items() if text}
         raise RefusedError("INVALID_TIMESTAMP", times.fault(latest) or times.fault(earliest), wrong)

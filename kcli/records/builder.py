@@ -138,5 +138,5 @@ def build_message_set(
     )
     if number == 0 or not rows:
         return inner
-    folded = compress(number, inner, magic, None)
-    return record_values.write_message(places[-1], magic, flag | number, max(times), None, folded)
+    compressed = compress(number, inner, magic, None)
+    return record_values.write_message(places[-1], magic, flag | number, max(times), None, compressed)

@@ -176,13 +176,13 @@ def values(pa: Any, data: Any, extra: bytes, places: Any, sizes: Any, secrets: b
 
     made = binary(pa, data, extra, places, sizes)
     at, size = np.frombuffer(places, np.int64), np.frombuffer(sizes, np.int32)
-    asked = np.flatnonzero((at >= 0) & (size > 2))
-    if secrets or not len(asked):
+    candidates = np.flatnonzero((at >= 0) & (size > 2))
+    if secrets or not len(candidates):
         return made
     whole = np.concatenate([np.frombuffer(each, np.uint8) for each in (data, extra)]) if extra else None
     read = np.frombuffer(data, np.uint8) if whole is None else whole
-    first = (read[at[asked]] == 1) & np.isin(read[at[asked] + 1], list(secret_types()))
-    hidden = [row for row in asked[first].tolist() if is_secret_value(made[row].as_py())]
+    first = (read[at[candidates]] == 1) & np.isin(read[at[candidates] + 1], list(secret_types()))
+    hidden = [row for row in candidates[first].tolist() if is_secret_value(made[row].as_py())]
     if not hidden:
         return made
     rows = made.to_pylist()
@@ -233,8 +233,10 @@ def batch_arrays(np: Any, batches: list[Batch], of_batch: Any, file: str) -> dic
     """Return the columns with values of each record's batch, as {name: array}."""
 
     def numbers(kind: str, value: Callable[[Batch], int | bool]) -> Any:
-        taken = np.array([value(batch) for batch in batches], kind)
-        return integers(taken[of_batch] if len(batches) else taken, {"?": "bool"}.get(kind, kind))
+        values_of_batches = np.array([value(batch) for batch in batches], kind)
+        return integers(
+            values_of_batches[of_batch] if len(batches) else values_of_batches, {"?": "bool"}.get(kind, kind)
+        )
 
     def names(value: Callable[[Batch], str]) -> Any:
         known = sorted({value(batch) for batch in batches})

@@ -37,8 +37,8 @@ def decode_control(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     if name is None:
         return unknown(kind, None, value, f"no control record type {kind} (0 to 6 expected)")
     if value is None or len(value) < 2:
-        here = "null" if value is None else counted(len(value), "byte")
-        return unknown(kind, None, value, f"the value of {name} begins with its version, here it is {here}")
+        value_text = "null" if value is None else counted(len(value), "byte")
+        return unknown(kind, None, value, f"the value of {name} begins with its version, here it is {value_text}")
     version = int.from_bytes(value[:2], "big", signed=True)
     if version < 0:
         return unknown(kind, version, value, f"version {version} of {name}: 0 or more expected")

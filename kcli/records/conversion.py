@@ -147,10 +147,12 @@ class Conversion:
             return DecodeError("", where, f"no batch at 0x{where:x}: {describe(self.data, self.have, at, code)}")
         if isinstance(problem, InputError):
             return DecodeError("records", where, f"{problem} (in the batch at 0x{where:x})")
-        code, record, _at, says, here = problem
+        code, record, _at, declared, actual = problem
         suffix, reason = REASONS[code]
         path = "records" if suffix is None else f"records[{record}]{suffix}"
-        return DecodeError(path, where, f"{reason.format(says=says, here=here)} (in the batch at 0x{where:x})")
+        return DecodeError(
+            path, where, f"{reason.format(declared=declared, actual=actual)} (in the batch at 0x{where:x})"
+        )
 
 
 def down_convert(

@@ -94,18 +94,18 @@ def describe(data: bytearray | memoryview, size: int, at: int, status: int) -> s
     left = size - at
     if status == core.PARTIAL and left < 18:
         return f"{left} bytes at the end, fewer than a batch has"
-    says = entry_size(data, at) - LENGTH_END
+    declared = entry_size(data, at) - LENGTH_END
     if status == core.PARTIAL and has_odd_magic(data, size, at):
         return f"magic {data[at + MAGIC_AT]}: 0, 1 or 2 expected"
     if status == core.PARTIAL:
-        return f"a batch of {says + LENGTH_END} bytes, {left} are here"
+        return f"a batch of {declared + LENGTH_END} bytes, {left} are here"
     if status == core.MAGIC:
         return f"magic {data[at + MAGIC_AT] - 256}: 0, 1 or 2 expected"
     if status == core.SHORT:
-        return f"says {says} bytes, too few for the header of magic {data[at + MAGIC_AT]}"
+        return f"says {declared} bytes, too few for the header of magic {data[at + MAGIC_AT]}"
     if not any(memoryview(data)[at:size]):
         return f"{left} zero bytes to the end (a file made longer beforehand?)"
-    return f"says {says} bytes: 14 or more expected"
+    return f"says {declared} bytes: 14 or more expected"
 
 
 class Stretch(NamedTuple):

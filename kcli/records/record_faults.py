@@ -35,13 +35,13 @@ def field_faults(
     return lines
 
 
-def odd_payloads(batches: Sequence[Batch]) -> list[str]:
+def tolerated_payloads(batches: Sequence[Batch]) -> list[str]:
     """Return texts on faults in the payloads of batches that Kafka nevertheless reads."""
-    odd = list[str]()
+    tolerated = list[str]()
     for batch in batches:
         if batch.codec == LZ4:
-            decompress(batch.codec, batch.payload or b"", batch.magic, odd=odd)
-    return odd
+            decompress(batch.codec, batch.payload or b"", batch.magic, tolerated=tolerated)
+    return tolerated
 
 
 def is_fresh(batch: Batch) -> bool:
@@ -61,10 +61,10 @@ def header_faults(batch: Batch, produced: bool = False) -> Iterator[tuple[str, s
         yield "attributes", f"codec {batch.codec}: 0 to {len(CODECS) - 1} expected"
     if batch.magic < 2:
         return
-    takes = batch.last_offset - batch.base_offset + 1
+    offset_count = batch.last_offset - batch.base_offset + 1
     fresh = produced or is_fresh(batch)
-    if takes < batch.count or (fresh and takes != batch.count):
-        yield "lastOffsetDelta", f"{takes - 1}: {batch.count - 1} expected for {batch.count} records"
+    if offset_count < batch.count or (fresh and offset_count != batch.count):
+        yield "lastOffsetDelta", f"{offset_count - 1}: {batch.count - 1} expected for {batch.count} records"
     if fresh and batch.count <= 0:
         yield "recordCount", f"{batch.count}: 1 or more expected"
     if batch.is_transactional and batch.producer_id < 0:

@@ -60,19 +60,19 @@ def read_timeindex(data: bytes, base: int) -> Iterator[Row]:
         yield {"timestamp": row["timestamp"], "offset": base + row["relativeOffset"]}
 
 
-def used_entries(data: bytes, grammar: Struct, what: str) -> Iterator[Row]:
+def used_entries(data: bytes, grammar: Struct, name: str) -> Iterator[Row]:
     from kcli.grammar.words.fixed import fixed_layout
 
     entry = fixed_layout(grammar)
     used = len(data.rstrip(b"\0"))
     # Only the first entry may be zeroes alone; others are unused room.
     yield from entry.rows(data[: used + -used % entry.size])
-    check_end(data, entry.size, what)
+    check_end(data, entry.size, name)
 
 
-def check_end(data: bytes, size: int, what: str) -> None:
+def check_end(data: bytes, size: int, name: str) -> None:
     if left := len(data) % size:
-        raise DecodeError("", len(data) - left, f"{left} bytes behind the last entry of {size}", what=what)
+        raise DecodeError("", len(data) - left, f"{left} bytes behind the last entry of {size}", what=name)
 
 
 def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:
@@ -80,13 +80,13 @@ def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:
     from kcli.grammar.files.logfiles import TRANSACTION_INDEX_ENTRY, TRANSACTION_INDEX_VERSION
     from kcli.grammar.words.fixed import fixed_layout
 
-    what, entry = "transaction index", fixed_layout(TRANSACTION_INDEX_ENTRY)
+    name, entry = "transaction index", fixed_layout(TRANSACTION_INDEX_ENTRY)
     for number, row in enumerate(entry.rows(data)):
         if row["version"] != TRANSACTION_INDEX_VERSION:
             at = number * entry.size
-            raise DecodeError("version", at, f"{row['version']} at {at:#x}: 0 expected", what=what)
+            raise DecodeError("version", at, f"{row['version']} at {at:#x}: 0 expected", what=name)
         yield row
-    check_end(data, entry.size, what)
+    check_end(data, entry.size, name)
 
 
 def read_producers(data: bytes, _base: int) -> Iterator[Row]:
@@ -94,21 +94,21 @@ def read_producers(data: bytes, _base: int) -> Iterator[Row]:
     from kcli.grammar.files import logfiles
     from kcli.grammar.words.fixed import fixed_layout
 
-    what, head, entry = "producer snapshot", fixed_layout(logfiles.PRODUCER_HEAD), fixed_layout(logfiles.PRODUCER_ENTRY)
+    name, head, entry = "producer snapshot", fixed_layout(logfiles.PRODUCER_HEAD), fixed_layout(logfiles.PRODUCER_ENTRY)
     if len(data) < head.size:
-        raise DecodeError("", 0, f"needs {head.size} bytes, {len(data)} are here", what=what)
+        raise DecodeError("", 0, f"needs {head.size} bytes, {len(data)} are here", what=name)
     version, crc, count = head.unpack_from(data)
     if version != logfiles.PRODUCER_SNAPSHOT_VERSION:
-        raise DecodeError("version", 0, f"{version}: {logfiles.PRODUCER_SNAPSHOT_VERSION} expected", what=what)
+        raise DecodeError("version", 0, f"{version}: {logfiles.PRODUCER_SNAPSHOT_VERSION} expected", what=name)
     body = data[head.size :]
     here = len(body) // entry.size
     yield from entry.rows(body[: max(count, 0) * entry.size])
     if count != here or len(body) % entry.size:
         at = head.offsets["count"]
-        raise DecodeError("producers", at, f"says {count} producers, the bytes of {here} are here", what=what)
+        raise DecodeError("producers", at, f"says {count} producers, the bytes of {here} are here", what=name)
     found = crc32c(data[logfiles.producer_crc_start() :])
     if found != crc:
-        raise DecodeError("crc", head.offsets["crc"], f"says {crc}, the bytes give {found}", what=what)
+        raise DecodeError("crc", head.offsets["crc"], f"says {crc}, the bytes give {found}", what=name)
 
 
 def read_epochs(data: bytes, _base: int) -> Iterator[Row]:

@@ -28,7 +28,7 @@ class Findings:
     wrong_checksums: int = 0
     problems: list[tuple[int, str, str, int]] = field(default_factory=list)  # (position, path, reason, batch's start)
     damages: list[Damage] = field(default_factory=list)
-    odd: list[str] = field(default_factory=list)  # faults that did not stop the reading
+    tolerated: list[str] = field(default_factory=list)  # faults that did not stop the reading
 
     @property
     def damaged(self) -> bool:
@@ -42,13 +42,13 @@ class Findings:
         self.records += records
         self.wrong_checksums += wrong_checksums
         self.problems += problems
-        self.odd += writer.decompress.odd
-        writer.decompress.odd.clear()
+        self.tolerated += writer.decompress.tolerated
+        writer.decompress.tolerated.clear()
 
     def clear(self) -> None:
         """Drop the findings, before other bytes are read."""
         self.batches = self.records = self.wrong_checksums = 0
-        for found in self.problems, self.damages, self.odd:
+        for found in self.problems, self.damages, self.tolerated:
             found.clear()
 
 
@@ -113,7 +113,7 @@ class RecordsText:
         text = writer.take_list()
         if findings is not None:
             findings.gather(writer)
-        elif writer.problems or self.unfold.odd:
+        elif writer.problems or self.unfold.tolerated:
             drop_findings(writer)
         if len(text) > MOST_KEPT:
             self.writer = new_writer(self.record, secrets=self.secrets, unfold=self.unfold)

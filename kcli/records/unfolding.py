@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 class Unfolding:
     """A decompressor of payloads.
 
-    shared: all payloads together may decompress to MOST_BYTES, until `begin` is called; else each may. odd: texts on
-    faults of decompressed payloads that Kafka ignores.
+    shared: all payloads together may decompress to MOST_BYTES, until `begin` is called; else each may. tolerated: texts
+    on faults of decompressed payloads that Kafka ignores.
     """
 
-    __slots__ = ("odd", "shared", "used")
+    __slots__ = ("shared", "tolerated", "used")
 
     def __init__(self, shared: bool = False) -> None:
         self.shared, self.used = shared, 0
-        self.odd = list[str]()
+        self.tolerated = list[str]()
 
     def begin(self) -> None:
         """Begin another message with a new budget."""
@@ -34,7 +34,7 @@ class Unfolding:
             return data
         left = MOST_BYTES - self.used
         try:
-            made = decompress(codec, data, magic, left, self.odd)
+            made = decompress(codec, data, magic, left, self.tolerated)
         except InputError as error:
             if self.used:
                 raise InputError(f"{error} ({self.used} were taken by batches before it in the message)") from None

@@ -126,8 +126,8 @@ def verify_batch(batch: Batch, position: int, name: str, facts: LogFacts) -> Ite
     yield from verify_offsets(batch, offsets, error)
     previous = facts.last_offsets[-1] if facts.last_offsets else base_offset_of(name) - 1
     if first <= previous:
-        what = "the offsets before it reach" if facts.last_offsets else "the file's name says that all are above"
-        yield error("offset-order", f"a batch begins at offset {first}, {what} {previous}")
+        limit_text = "the offsets before it reach" if facts.last_offsets else "the file's name says that all are above"
+        yield error("offset-order", f"a batch begins at offset {first}, {limit_text} {previous}")
     facts.add(batch, position, first)
 
 

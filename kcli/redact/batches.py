@@ -16,7 +16,7 @@ from kcli.errors import InputError
 from kcli.grammar.batches import MESSAGE_HEADS
 from kcli.records.batches import CODEC_MASK, CONTROL
 from kcli.records.unfolding import Unfolding
-from kcli.redact.folding import folded
+from kcli.redact.folding import recompressed
 
 BLANK = b"\xff"  # replaces what is left out
 FILL = b"x"  # replaces each byte of keys, values and headers
@@ -89,7 +89,7 @@ class BatchRedactor:
         redact(content)
         if not codec:
             return bytes(content)
-        made = folded(codec, data, bytes(content), magic)
+        made = recompressed(codec, data, bytes(content), magic)
         self.emptied += made is None
         return BLANK * len(data) if made is None else made
 

@@ -22,7 +22,7 @@ EMPTY_BLOCK = bytes(3)
 MOST_SPARE = 5  # bytes that a separate literal of one byte adds: its tag, and up to four bytes of length
 
 
-def folded(codec: int, stored: bytes, content: bytes, magic: int = 2) -> bytes | None:
+def recompressed(codec: int, stored: bytes, content: bytes, magic: int = 2) -> bytes | None:
     """Compress the content to as many bytes as the stored payload had. None if it does not fit."""
     if codec == 2:
         return folded_snappy(stored, content)

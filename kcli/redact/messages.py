@@ -24,7 +24,7 @@ from kcli.redact.batches import BLANK, FILL, BatchRedactor
 from kcli.redact.logins import Login
 from kcli.redact.pseudonyms import Pseudonyms, is_address
 from kcli.redact.rewriters import rewriter_of
-from kcli.redact.rules import NO_RULE, FieldRule, Way, rules_of, stays
+from kcli.redact.rules import NO_RULE, FieldRule, Method, rules_of, stays
 from kcli.schemas.apikeys import ENVELOPE
 from kcli.schemas.field_codes import ConfigResource, CoordinatorType
 from kcli.schemas.model import SIZED
@@ -70,7 +70,7 @@ class FrameRedactor:
         self.batches = BatchRedactor(self.control_value)
         self.rewriters: dict[tuple[int, int, bool], FrameRewriter | None] = {}
         self.blanked = 0  # frames, or ends of frames, that could not be decoded
-        self.ways: dict[Way, Callable[[bytes, RedactedField], bytes]] = {
+        self.redactors: dict[Method, Callable[[bytes, RedactedField], bytes]] = {
             "name": self.name,
             "host": self.host,
             "principal": self.principal,
@@ -195,7 +195,7 @@ class FrameRedactor:
 
     def content(self, data: bytes, field: RedactedField) -> bytes:
         """Return the replacement of a string's or bytes' content."""
-        return data if stays(field.rule, self.keep) else self.ways[field.rule.way](data, field)
+        return data if stays(field.rule, self.keep) else self.redactors[field.rule.method](data, field)
 
     def replaced(self, rule: FieldRule, data: bytes) -> bytes:
         """Return the replacement of a field's content, for rules that need only the content."""

@@ -94,16 +94,16 @@ class RedactedConnection(CapturedConnection):
         if self.foreign is not None or not stream.synced or stream.skip or size is None:
             return
         if self.plausible_size(d, size):
-            there = bytes(stream.buffer[PREFIX : PREFIX + size])
-            self.write(d, stream.offset, bytes(stream.buffer[:PREFIX]) + self.known_head(d, there)[: len(there)])
+            received = bytes(stream.buffer[PREFIX : PREFIX + size])
+            self.write(d, stream.offset, bytes(stream.buffer[:PREFIX]) + self.known_head(d, received)[: len(received)])
 
-    def known_head(self, d: int, there: bytes) -> bytes:
+    def known_head(self, d: int, received: bytes) -> bytes:
         """Return what may stay of the first bytes of an incomplete frame: see kcli.redact.messages."""
-        if self.tokens or len(there) < API:
+        if self.tokens or len(received) < API:
             return b""
         if d == self.client:
-            return there[:API] + UNNUMBERED if self.frames.bodies.knows(*api_of(there)) else b""
-        number = int.from_bytes(there[:API], "big", signed=True)
+            return received[:API] + UNNUMBERED if self.frames.bodies.knows(*api_of(received)) else b""
+        number = int.from_bytes(received[:API], "big", signed=True)
         request = self.pending.find(number)
         is_known = request is not None and request.frame is not None and number not in self.unnumbered
-        return there[:API] if is_known else b""
+        return received[:API] if is_known else b""

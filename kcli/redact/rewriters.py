@@ -74,7 +74,7 @@ def rewriter_of_message(frames: Frames, codec: MessageCodec) -> Rewriter | None:
 
     rules = rules_of(codec.name, frames.bodies.dialect)
     found = [(path, type_, rules.get(plain(path), NO_RULE)) for path, type_ in leaves(codec.grammar, "")]
-    if codec.variants or any(rule.way in LOOKS_AROUND for _, _, rule in found):
+    if codec.variants or any(rule.method in LOOKS_AROUND for _, _, rule in found):
         return None
     paths = [path for path, _, _ in found] + [f"{path}{UNKNOWN}" for path in flexible(codec.grammar, "")]
     selection = Selection(codec, paths)
@@ -130,10 +130,10 @@ def replacement_of(frames: Frames, type_: str, rule: FieldRule) -> Replacement |
         return None
     if type_ == "uuid":
         return frames.names.uuid
-    if rule.way == "records":
+    if rule.method == "records":
         return frames.batches.records
-    if rule.way == "name" and not rule.words:
+    if rule.method == "name" and not rule.words:
         return frames.names.name
-    if rule.way in FILLED:
-        return FILLED[rule.way]
+    if rule.method in FILLED:
+        return FILLED[rule.method]
     return lru_cache(CACHED)(partial(frames.replaced, rule))

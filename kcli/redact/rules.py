@@ -17,7 +17,7 @@ from kcli.schemas.config_names import PASSWORDS, PLAIN
 from kcli.schemas.model import Field
 from kcli.topic_names import CLUSTER_METADATA
 
-Way = Literal["name", "text", "host", "principal", "resource", "coordinator", "address", "uuid", "frame", "inside",
+Method = Literal["name", "text", "host", "principal", "resource", "coordinator", "address", "uuid", "frame", "inside",
               "mechanism", "login", "records", "nothing"]  # fmt: skip
 
 # The kinds that `--keep` can name.
@@ -27,14 +27,14 @@ KINDS = ("topics", "groups", "clients", "transactions", "principals", "hosts", "
 class FieldRule(NamedTuple):
     """The rule of redaction for a field.
 
-    way: "name", "host", "principal" (TYPE:NAME), "resource" (a name, or a broker's number), "coordinator" (a group, a
-    transactional id, or group:topic id:partition), "address", "uuid"; "text" and "nothing": only the size stays;
+    method: "name", "host", "principal" (TYPE:NAME), "resource" (a name, or a broker's number), "coordinator" (a group,
+    a transactional id, or group:topic id:partition), "address", "uuid"; "text" and "nothing": only the size stays;
     "frame": a message with its header; "inside": the message `inside` after its version; "mechanism", "login": the
     mechanism that a SASL client asks for, and the tokens it sends; "records". kind: one of KINDS; None: is never kept.
     words: words that stay.
     """
 
-    way: Way
+    method: Method
     kind: str | None = None
     words: frozenset[str] = frozenset()
     inside: str = ""
@@ -42,7 +42,7 @@ class FieldRule(NamedTuple):
 
 def stays(rule: FieldRule, keep: frozenset[str]) -> bool:
     """Return whether a field stays because its kind is kept. A host may be an address, which is a kind of its own."""
-    return rule.kind in keep and (rule.way != "host" or "addresses" in keep)
+    return rule.kind in keep and (rule.method != "host" or "addresses" in keep)
 
 
 NO_RULE = FieldRule("nothing")  # for fields that the tables lack
@@ -117,7 +117,7 @@ WORDS: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 
 # The rules of strings that are not names, by field.
-WAYS: Mapping[str, FieldRule] = {
+FIELD_RULES: Mapping[str, FieldRule] = {
     **dict.fromkeys(("host", "clientHost", "hostFilter", "hostName", "v0Host"), FieldRule("host", "hosts")),
     **dict.fromkeys(("principal", "principalFilter"), FieldRule("principal", "principals")),
     **dict.fromkeys(("resourceName", "resourceNameFilter"), FieldRule("resource")),
@@ -177,7 +177,7 @@ def rule_of_string(name: str, holder: str) -> FieldRule:
         return FieldRule("name")
     if name == "name" and holder in TOPICS | USERS:
         return name_of("topics" if holder in TOPICS else "principals")
-    return WAYS.get(name) or name_of(KIND_OF_NAME.get(name))
+    return FIELD_RULES.get(name) or name_of(KIND_OF_NAME.get(name))
 
 
 def name_of(kind: str | None) -> FieldRule:

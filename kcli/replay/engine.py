@@ -103,7 +103,7 @@ class Feed(Generic[S]):
             yield step
 
 
-async def given(steps: Iterable[S]) -> AsyncIterator[S]:
+async def iterate(steps: Iterable[S]) -> AsyncIterator[S]:
     """Yield steps that are known from the start."""
     for step in steps:
         yield step

@@ -111,11 +111,11 @@ def without_refused(
 
     topic: the captured request's entry
     """
-    who = topic.get("topicId") or topic["name"]
+    topic_key = topic.get("topicId") or topic["name"]
     refused = {
         part["index"]
         for each in (response or {}).get("responses", ())
-        if (each.get("topicId") or each["name"]) == who
+        if (each.get("topicId") or each["name"]) == topic_key
         for part in each["partitionResponses"]
         if part["errorCode"] in NOT_TAKEN
     }

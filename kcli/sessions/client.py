@@ -169,8 +169,8 @@ class ClientSession:
         """
         closed = self._closing_sent and came not in (Came.LOST, Came.FAILED)
         self._closing_sent = False
-        gone = closed or came in (Came.NOT_FOUND, Came.ENDED)
-        session_id = NO_SESSION if gone else granted or self.session_id
+        is_closed = closed or came in (Came.NOT_FOUND, Came.ENDED)
+        session_id = NO_SESSION if is_closed else granted or self.session_id
         self._turn(SessionState.CLOSING if session_id else SessionState.CLOSED, session_id)
 
     def _turn(self, state: SessionState, session_id: int) -> None:

@@ -188,7 +188,7 @@ class DraftBroker:
         known = self._fetchers.get(request.fetcher)
         if error or known is None or known.uuid != request.uuid:
             return DraftResponse(error or UUID_MISMATCH)
-        news = {partition: result for partition, result in results.items() if self._tell(known, partition, result)}
+        news = {partition: result for partition, result in results.items() if self._report(known, partition, result)}
         return DraftResponse(0, known.uuid, news)
 
     def _register(self, request: DraftRequest, results: Mapping[Partition, Result]) -> int:
@@ -197,12 +197,12 @@ class DraftBroker:
             self._interest[partition].discard(request.fetcher)
         known = Registered(new_uuid(), dict(request.partitions), {}, set())
         for partition, result in results.items():
-            self._tell(known, partition, result)
+            self._report(known, partition, result)
             self._interest.setdefault(partition, set()).add(request.fetcher)
         self._fetchers[request.fetcher] = known
         return known.uuid
 
-    def _tell(self, known: Registered, partition: Partition, result: Result) -> bool:
+    def _report(self, known: Registered, partition: Partition, result: Result) -> bool:
         reported = known.reported.setdefault(partition, Reported(-1, -1))
         news = bool(RULES.reasons(reported, result))
         reported.high_watermark = -1 if result.error else result.high_watermark

@@ -12,7 +12,7 @@ from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft_trace import FETCHES, read_fetch
-from kcli.sessions.offsets import HEARD
+from kcli.sessions.offsets import OFFSET_APIS
 from kcli.sessions.trace import FetchExchange, require_types
 from kcli.sessions.tracker import Tracker
 
@@ -49,7 +49,7 @@ class Feeder:
             self._fetch(item)
         elif key == INCREMENTAL_FETCH:
             self._fetch_plainly(item)
-        elif key in HEARD and item.response_frame is not None:
+        elif key in OFFSET_APIS and item.response_frame is not None:
             request, response = item.request, item.response
             if request is not None and response is not None:
                 self.tracker.offsets.hear(key, response)
@@ -104,8 +104,8 @@ class Feeder:
         try:
             self._row(row)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, UsageError) as error:
-            what = f"{type(error).__name__} {error}" if not isinstance(error, KeyError) else f"no {error}"
-            raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {what}") from None
+            problem = f"{type(error).__name__} {error}" if not isinstance(error, KeyError) else f"no {error}"
+            raise InputError(f"no exchange as `kcli decode pcap --format jsonl` prints it: {problem}") from None
 
     def _row(self, row: Mapping[str, Any]) -> None:
         """Process one line of JSON. Raises ValueError, KeyError or TypeError if it is no line of `decode pcap`."""
@@ -118,7 +118,7 @@ class Feeder:
         if not self.takes_all:
             self.choosing = self.chosen.wants_row(row, *times(row))
         request, response = row["request"], row["response"]
-        if key in HEARD:
+        if key in OFFSET_APIS:
             if request is not None and response is not None:
                 self.tracker.offsets.hear(key, response)
             return

@@ -11,7 +11,7 @@ from kcli.core.sessions.fetches import Kernel
 from kcli.errors import SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
-from kcli.sessions.offsets import HEARD
+from kcli.sessions.offsets import OFFSET_APIS
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Node
@@ -75,4 +75,4 @@ def layout(version: int, dialect: str | None = None) -> Layout | None:
 
 def new_kernel(dialect: str | None = None) -> Kernel:
     """Return a new kernel, which follows steady sessions by itself."""
-    return Kernel(lambda version: layout(version, dialect), (*HEARD, INCREMENTAL_FETCH))
+    return Kernel(lambda version: layout(version, dialect), (*OFFSET_APIS, INCREMENTAL_FETCH))

@@ -184,10 +184,10 @@ def follow(session: ObservedSession, x: FetchExchange, seat: PartitionState) -> 
 
 def unasked(registry: SessionRegistry, session: ObservedSession, x: FetchExchange, keys: list[Key]) -> None:
     """Check for partitions outside the session: forgotten ones or, if the whole set is known, unknown ones."""
-    gone = [key for key in keys if key in session.forgotten]
-    if gone:
-        text = f"answers {counted(len(gone), 'partition that was', 'partitions that were')} forgotten"
-        registry.find(x, "forgotten-answered", x.session_id, text, gone)
+    forgotten = [key for key in keys if key in session.forgotten]
+    if forgotten:
+        text = f"answers {counted(len(forgotten), 'partition that was', 'partitions that were')} forgotten"
+        registry.find(x, "forgotten-answered", x.session_id, text, forgotten)
     strange = [key for key in keys if key not in session.forgotten]
     if not strange:
         return

@@ -12,7 +12,7 @@ from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 if TYPE_CHECKING:
     from kcli.core.sessions.fetches import HighWatermarks
 
-HEARD = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # APIs with offsets and names of topics
+OFFSET_APIS = (LIST_OFFSETS, METADATA, OFFSET_FETCH)  # APIs with offsets and names of topics
 SESSIONLESS = -1  # stands for a session id in fetches outside any session
 
 

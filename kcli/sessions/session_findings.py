@@ -14,7 +14,7 @@ class SessionRule(NamedTuple):
 
     side: str
     severity: str
-    says: str
+    text: str
 
 
 CLIENT, BROKER, ERROR, NOTE = "client", "broker", "error", "note"
@@ -91,8 +91,8 @@ class SessionFinding(NamedTuple):
         ns = exchange.ns
         if RULES[rule].side == BROKER and exchange.response_ns:
             ns = exchange.response_ns
-        who = exchange.client_id
-        return cls(rule, exchange.connection, exchange.correlation_id, ns, who, session_id, text, partitions)
+        client_id = exchange.client_id
+        return cls(rule, exchange.connection, exchange.correlation_id, ns, client_id, session_id, text, partitions)
 
     @property
     def verdict(self) -> SessionRule:

@@ -12,14 +12,14 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.sessions.draft_trace import FETCHES
 from kcli.sessions.feeder import Feeder
-from kcli.sessions.offsets import HEARD
+from kcli.sessions.offsets import OFFSET_APIS
 
 
 class SessionSink(Sink):
     """Passes all exchanges and events of captures to a feeder, chosen or not."""
 
     learns = False
-    overhears = frozenset({*FETCHES, *HEARD})
+    overhears = frozenset({*FETCHES, *OFFSET_APIS})
 
     def __init__(self, feeder: Feeder) -> None:
         self.feeder, self.takes_all = feeder, feeder.chosen.takes_all

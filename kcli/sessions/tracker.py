@@ -214,9 +214,9 @@ class Tracker:
 
     def _end_former(self, x: FetchExchange) -> None:
         """End the follower's session on another connection, because a fetcher has one session with a leader."""
-        who = (x.server, x.client_id, x.replica_id)
+        fetcher = (x.server, x.client_id, x.replica_id)
         for former in [*self.registry.sessions.values()]:
-            if (former.server, former.client_id, former.replica_id) == who and former.connection != x.connection:
+            if (former.server, former.client_id, former.replica_id) == fetcher and former.connection != x.connection:
                 self.registry.end(former, "connection lost", former.last_ns)
 
     # Incremental fetches.

@@ -10,7 +10,7 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.record_fields import RecordSink
 from kcli.capture.nothing import require_exchanges
 from kcli.errors import InputError, all_of
-from kcli.payloads.record_table import CapturedBatches, RecordsOrigin, asked, count_batches, record_batches
+from kcli.payloads.record_table import CapturedBatches, RecordsOrigin, count_batches, decoder_for, record_batches
 from kcli.records.damage import stretches
 from kcli.sql.scans import Source
 from kcli.topic_names import partition_of
@@ -29,7 +29,7 @@ def segment_records(paths: Sequence[str], secrets: bool, reader: PayloadDecoder 
     """
 
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
-        decoder = asked(reader, wanted)
+        decoder = decoder_for(reader, wanted)
         failures: list[InputError] = []
         for path in paths:
             topic, partition = partition_of(Path(path).absolute().parent.name)
@@ -75,7 +75,7 @@ def captured_records(paths: Sequence[str], options: dict[str, Any], reader: Payl
         """Yield record batches with these columns. Raises InputError at the end for damaged captures and unreadable
         batches.
         """
-        decoder = asked(reader, wanted)
+        decoder = decoder_for(reader, wanted)
         source, gathered = CaptureDecoder(paths, RecordSink(), DecodeOptions(**options)), CapturedBatches()
         found: list[tuple[int, int, str]] = []
         failures: list[InputError] = []
@@ -83,11 +83,11 @@ def captured_records(paths: Sequence[str], options: dict[str, Any], reader: Payl
             for captured in source.sink.fields():
                 gathered.add(captured)
                 if len(gathered.data) >= CHUNK:
-                    yield from record_batches(*gathered.taken(), source.bodies.secrets, found, decoder)
+                    yield from record_batches(*gathered.drain(), source.bodies.secrets, found, decoder)
         except InputError as error:
             failures.append(error)
         if gathered.data:
-            yield from record_batches(*gathered.taken(), source.bodies.secrets, found, decoder)
+            yield from record_batches(*gathered.drain(), source.bodies.secrets, found, decoder)
         failures += [InputError(f"records[{record}] of a batch: {reason}") for _, record, reason in found]
         if failures:
             raise all_of(failures)

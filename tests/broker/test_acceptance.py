@@ -42,9 +42,9 @@ def test_a_broker_that_has_a_dialect_takes_its_drafts(tmp_path: Path) -> None:
     assert request_verdicts(asked, "4.4", NOW)[0].reason == f"4.4 has no API key {GREET}"
     newer = newer_metadata(tmp_path / "newer")
     asked = frames.encode_request(header | {"requestApiKey": 3, "requestApiVersion": 14}, {"topics": None}, newer)
-    assert [request_verdicts(asked, "4.4", NOW, dialect)[0].taken for dialect in (newer, None)] == [True, False]
+    assert [request_verdicts(asked, "4.4", NOW, dialect)[0].is_accepted for dialect in (newer, None)] == [True, False]
     old = frame("Fetch", 3, {})
-    assert not request_verdicts(old, "4.4", NOW, greet)[0].taken  # Apache's own, which the release has no more
+    assert not request_verdicts(old, "4.4", NOW, greet)[0].is_accepted  # Apache's own, which the release has no more
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_each_partition_has_its_own_verdict() -> None:
 def test_releases_differ() -> None:
     late = build_batch([(NOW + 4_000_000, None, b"", ())])
     assert batch_verdict(late, 9, "4.4", NOW).error == "INVALID_TIMESTAMP"
-    assert batch_verdict(late, 9, "3.9", NOW).taken
+    assert batch_verdict(late, 9, "3.9", NOW).is_accepted
     old = build_message_set([(1, None, b"a")], magic=1)
-    assert batch_verdict(old, 2, "3.9", NOW).taken
+    assert batch_verdict(old, 2, "3.9", NOW).is_accepted
     assert batch_verdict(batch("a"), 2, "3.9", NOW).error == "INVALID_RECORD"
 
 
@@ -125,7 +125,7 @@ def test_odd_numbers_are_noted(more: dict[str, Any], note: str) -> None:
 def test_acks_of_an_idempotent_producer() -> None:
     mine = build_batch([(NOW, None, b"v", ())], producer_id=1, producer_epoch=0, base_sequence=0)
     (verdict,) = request_verdicts(produced(mine, acks=1), "4.4", NOW)
-    assert verdict.taken and verdict.reason.startswith("acks 1: an idempotent producer asks for -1")
+    assert verdict.is_accepted and verdict.reason.startswith("acks 1: an idempotent producer asks for -1")
 
 
 def test_a_compact_length_that_is_one_short() -> None:
@@ -147,4 +147,4 @@ def test_an_incomplete_batch_behind_a_whole_one_is_left_out() -> None:
     """A length past the end, with another batch behind it."""
     whole = build_batch([(NOW, None, b"v", ())])
     longer = whole[:SIZE_AT] + (len(whole) * 3).to_bytes(4, "big") + whole[LENGTH_END:]
-    assert batch_verdict(whole + longer + whole, 7, "4.4", NOW).taken
+    assert batch_verdict(whole + longer + whole, 7, "4.4", NOW).is_accepted

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.broker.answer_fields import asked_fault, fitted
+from kcli.broker.answer_fields import fitted, match_fault
 from kcli.broker.api_version import ApiVersion
 from kcli.errors import EncodeError
 from kcli.schemas.apikeys import CREATE_TOPICS, METADATA, PRODUCE
@@ -67,7 +67,7 @@ def test_lists_and_structs() -> None:
 
 def test_a_request_that_can_come_in_one_version_is_enough(tmp_path: Path) -> None:
     both = [ApiVersion(GREET, version, greeting(tmp_path)) for version in (0, 1)]
-    assert asked_fault({"name": "x", "times": [1]}, both) is None
-    assert asked_fault({"times": [1]}, both[:1]) is not None
+    assert match_fault({"name": "x", "times": [1]}, both) is None
+    assert match_fault({"times": [1]}, both[:1]) is not None
     produce = ApiVersion(PRODUCE, 9, None)
-    assert asked_fault({"topicData": [{"partitionData": [{"records": "AQI="}]}]}, [produce]) is None
+    assert match_fault({"topicData": [{"partitionData": [{"records": "AQI="}]}]}, [produce]) is None

@@ -21,7 +21,7 @@ def test_an_encoded_request_goes_out_as_it_is_with_its_length(data: bytes) -> No
     request = from_bytes(data)
     assert request.data == framed(FRAME)
     assert (request.api_key, request.version, request.correlation, request.answered) == (3, 12, 9, True)
-    assert request.what == "Metadata v12"
+    assert request.name == "Metadata v12"
 
 
 def test_what_is_no_request_is_said_with_its_place() -> None:

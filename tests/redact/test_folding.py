@@ -7,7 +7,7 @@ import random
 import pytest
 
 from kcli.records import codecs
-from kcli.redact.folding import folded, raw_block, with_blocks
+from kcli.redact.folding import raw_block, recompressed, with_blocks
 
 SHAPES = (
     lambda rng, size: rng.randbytes(size),
@@ -24,7 +24,7 @@ def test_as_many_bytes_as_before(codec: int, shape: int) -> None:
         content = SHAPES[shape](rng, size)
         for level in (None, 9):
             stored = codecs.compress(codec, content, 2, level)
-            made = folded(codec, stored, b"x" * size)
+            made = recompressed(codec, stored, b"x" * size)
             assert made is not None and len(made) == len(stored)
             assert bytes(codecs.decompress(codec, made)) == b"x" * size
 
@@ -34,7 +34,7 @@ def test_raw_snappy_as_librdkafka_sends_it() -> None:
 
     for size in (3, 70, 5000):
         stored = bytes(cramjam.snappy.compress_raw(random.Random(size).randbytes(size)))
-        made = folded(2, stored, b"x" * size)
+        made = recompressed(2, stored, b"x" * size)
         assert made is not None and len(made) == len(stored) and bytes(codecs.decompress(2, made)) == b"x" * size
 
 
@@ -60,4 +60,4 @@ def test_every_gap_of_snappy_is_filled() -> None:
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 def test_no_room(codec: int) -> None:
     stored = codecs.compress(codec, b"x" * 1000)
-    assert folded(codec, stored, random.Random(1).randbytes(1000)) is None
+    assert recompressed(codec, stored, random.Random(1).randbytes(1000)) is None

@@ -55,7 +55,7 @@ def test_kinds_are_those_that_can_be_kept() -> None:
 )
 def test_rules(message: str, path: str, way: str, kind: str | None) -> None:
     rule = rules_of(message)[path]
-    assert (rule.way, rule.kind) == (way, kind)
+    assert (rule.method, rule.kind) == (way, kind)
 
 
 def test_words_of_kafka_stay_where_they_belong() -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from kcli.errors import NetworkError, UsageError
-from kcli.replay.engine import Feed, Rhythm, act, given, parse_speed, together
+from kcli.replay.engine import Feed, Rhythm, act, iterate, parse_speed, together
 
 
 class Moment(NamedTuple):
@@ -49,7 +49,7 @@ def test_steps_are_made_in_order_and_the_client_is_closed_behind_them() -> None:
     client = Client()
 
     async def work() -> None:
-        await act(client, given([Moment(0), Moment(1)]), Rhythm(None))
+        await act(client, iterate([Moment(0), Moment(1)]), Rhythm(None))
 
     asyncio.run(work())
     assert client.did == [0, 1, "finished", "closed"]
@@ -76,8 +76,8 @@ def test_the_first_that_fails_ends_the_others() -> None:
 
     async def work() -> None:
         async with together() as begin:
-            begin(act(waits, given([Moment(0), Moment(9)]), Turns(held=9)))
-            begin(act(fails, given([Moment(0), Moment(1), Moment(2)]), Turns(held=9)))
+            begin(act(waits, iterate([Moment(0), Moment(9)]), Turns(held=9)))
+            begin(act(fails, iterate([Moment(0), Moment(1), Moment(2)]), Turns(held=9)))
 
     with pytest.raises(NetworkError, match="gone"):
         asyncio.run(work())

@@ -80,18 +80,18 @@ class AdminHandler(BaseHTTPRequestHandler):
             self.reply(HTTPStatus.FORBIDDEN, {"error": fault})
             return
         try:
-            given = json.loads(body or b"{}")
-            if not isinstance(given, dict):
+            arguments = json.loads(body or b"{}")
+            if not isinstance(arguments, dict):
                 raise ValueError("an object expected")
         except (ValueError, RecursionError) as error:
             self.reply(HTTPStatus.BAD_REQUEST, {"error": f"no JSON object: {error}"})
             return
-        self.run(given)
+        self.run(arguments)
 
-    def run(self, given: dict[str, Any]) -> None:
+    def run(self, arguments: dict[str, Any]) -> None:
         """Run a command and send its result or its error."""
         try:
-            found = self.result(self.path.strip("/"), given)
+            found = self.result(self.path.strip("/"), arguments)
         except TimeoutError as error:
             self.reply(HTTPStatus.GATEWAY_TIMEOUT, {"error": str(error)})
         except (OSError, NetworkError) as error:

@@ -45,9 +45,9 @@ class ClientRequest:
         """Return one line: the time, the client, the request and its outcome."""
         seconds, ms = divmod(self.time, 1000)
         clock = f"{seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{ms:03d}"
-        said = ", ".join(self.errors) or "ok" if self.response is not None else self.outcome
-        who = printable(self.client) or "(no client.id)"
-        return f"{clock} {who} {self.peer} -> {self.node}: {self.api} v{self.version}{self.places()}: {said}"
+        outcome = ", ".join(self.errors) or "ok" if self.response is not None else self.outcome
+        client = printable(self.client) or "(no client.id)"
+        return f"{clock} {client} {self.peer} -> {self.node}: {self.api} v{self.version}{self.places()}: {outcome}"
 
     def places(self) -> str:
         """Return the request's topics, group, transactional id and key in brackets, at most 3 of them; "" for none."""

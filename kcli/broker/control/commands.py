@@ -29,7 +29,7 @@ class Commands:
         self.handles: dict[int, Handle] = {}
         self.made = 0
 
-    def run(self, name: str, given: Arguments) -> Any:
+    def run(self, name: str, arguments: Arguments) -> Any:
         """Return the result of a command.
 
         Raises UsageError for an unknown command or a wrong argument, and TimeoutError if a wait timed out.
@@ -38,8 +38,8 @@ class Commands:
             raise UsageError(f"no command {name!r}; there are {', '.join(COMMANDS)}")
         method = "handles_listed" if name == "list" else name.replace("-", "_")
         command = getattr(self, method, None) or getattr(self.kafka, method)
-        check_arguments(name, command, given)
-        return command(**given)
+        check_arguments(name, command, arguments)
+        return command(**arguments)
 
     def keep(self, handle: Handle) -> dict[str, int]:
         """Keep a handle; return {"id": its new number}."""
@@ -125,7 +125,7 @@ class Commands:
 
     def handles_listed(self) -> list[dict[str, Any]]:
         """Return the present faults, watches and answers."""
-        return [{"id": at, "what": each.what, "hits": each.hits} for at, each in self.handles.items()]
+        return [{"id": at, "what": each.description, "hits": each.hits} for at, each in self.handles.items()]
 
     def wait(
         self,
@@ -159,14 +159,14 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def check_arguments(name: str, command: Callable[..., Any], given: Arguments) -> None:
+def check_arguments(name: str, command: Callable[..., Any], arguments: Arguments) -> None:
     """Refuse arguments with unknown names or wrong types, so that a TypeError is a bug. Raises UsageError."""
     try:
-        inspect.signature(command).bind(**given)
+        inspect.signature(command).bind(**arguments)
     except TypeError as error:
         raise UsageError(f"{name}: {error}") from None
     hints = get_type_hints(command)
-    for argument, value in given.items():
+    for argument, value in arguments.items():
         hint = hints.get(argument, Any)
         kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
         if not any(is_of(kind, value) for kind in kinds):

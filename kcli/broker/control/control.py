@@ -21,23 +21,23 @@ class Control:
         self.journal = Journal()
         self.watches: list[Watch] = []
 
-    def meet(self, request: Request, size: int) -> tuple[ClientRequest, list[Watch]]:
+    def record(self, request: Request, size: int) -> tuple[ClientRequest, list[Watch]]:
         """Keep and count a request. size: its bytes. Returns its entry in the journal and the watches that match it."""
         kept = self.journal.add(request, size)
-        met = [each for each in self.watches if each.filter.takes(request)]
-        for each in met:
+        matching = [each for each in self.watches if each.filter.matches(request)]
+        for each in matching:
             if not isinstance(each, Interception) or not each.count or each.hits < each.count:
                 each.hit(kept)
-        return kept, met
+        return kept, matching
 
-    def before(self, handle: Handler, kept: ClientRequest, met: list[Watch]) -> Handler:
+    def before(self, handle: Handler, kept: ClientRequest, matching: list[Watch]) -> Handler:
         """Return a handler that calls the interceptions first; `handle` is called if none of them answers."""
-        asked = [each for each in met if isinstance(each, Interception) and kept in each.requests[-1:]]
-        if not asked:
+        interceptions = [each for each in matching if isinstance(each, Interception) and kept in each.requests[-1:]]
+        if not interceptions:
             return handle
 
         async def answered(request: Request) -> Answer:
-            for each in asked:
+            for each in interceptions:
                 try:
                     body = await each.answer(request, kept)
                 except HangUpError:
@@ -57,12 +57,12 @@ class Control:
         """Keep and count a request. size: its bytes. Returns a handler that calls interceptions first and keeps the
         response in the journal.
         """
-        kept, met = self.meet(request, size)
-        first = self.before(handle, kept, met)
+        kept, matching = self.record(request, size)
+        first = self.before(handle, kept, matching)
 
-        def answer(asked: Request) -> Outcome:
+        def answer(request: Request) -> Outcome:
             try:
-                outcome = first(asked)
+                outcome = first(request)
                 if inspect.isawaitable(outcome):
                     return finish(outcome)
             except Exception as error:

@@ -19,19 +19,19 @@ LOOK_SECONDS = 0.002
 WAIT_SECONDS = 10.0
 
 
-def wait_until(kafka: BrokerThread, look: Callable[[Broker], str], timeout: float) -> None:
-    """Call `look` repeatedly in the broker's thread until it returns "". timeout: seconds.
+def wait_until(kafka: BrokerThread, check: Callable[[Broker], str], timeout: float) -> None:
+    """Call `check` repeatedly in the broker's thread until it returns "". timeout: seconds.
 
-    Raises TimeoutError with the last text that `look` returned and the latest requests, and UsageError if a callback
+    Raises TimeoutError with the last text that `check` returned and the latest requests, and UsageError if a callback
     of `intercept` failed.
     """
     until = time.monotonic() + timeout
-    while lacks := kafka.call(look):
+    while problem := kafka.call(check):
         if time.monotonic() >= until:
             kafka.raise_failure()  # a failed callback may be the cause of the timeout
             latest = "".join(f"\n  {line}" for line in kafka.latest())
-            said = f"\nthe latest requests:{latest}" if latest else "\nno client has sent anything"
-            raise TimeoutError(f"after {timeout:g} s: {lacks}{said}")
+            requests = f"\nthe latest requests:{latest}" if latest else "\nno client has sent anything"
+            raise TimeoutError(f"after {timeout:g} s: {problem}{requests}")
         time.sleep(LOOK_SECONDS)
     kafka.raise_failure()
 
@@ -54,7 +54,7 @@ class Handle:
         raise NotImplementedError
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """Return a text that names the rule or watch."""
         raise NotImplementedError
 
@@ -62,7 +62,7 @@ class Handle:
         """Wait until so many requests have matched in all. Raises TimeoutError if fewer do within `timeout` seconds."""
         wait_until(
             self._kafka,
-            lambda _broker: "" if self.hits >= hits else f"{self.what}: {self.hits} hits; {hits} expected",
+            lambda _broker: "" if self.hits >= hits else f"{self.description}: {self.hits} hits; {hits} expected",
             timeout,
         )
 
@@ -86,7 +86,7 @@ class FaultHandle(Handle):
         return self.rule.applied
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         return f"fault {self.rule.text}"
 
     def remove(self) -> None:
@@ -101,14 +101,14 @@ class WatchHandle(Handle):
         self.watch = watch
 
     def __repr__(self) -> str:
-        return f"<{self.what}: {self.hits} hits>"
+        return f"<{self.description}: {self.hits} hits>"
 
     @property
     def hits(self) -> int:
         return self.watch.hits
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         return type(self.watch).__name__
 
     @property

@@ -22,9 +22,9 @@ def without_secrets(message: str, body: dict[str, Any]) -> dict[str, Any]:
     if not paths:
         return body
     made = copy.deepcopy(body)
-    for *way, last in paths:
+    for *parents, last in paths:
         rows = [made]
-        for name in way:
+        for name in parents:
             rows = [each for row in rows for each in row.get(name, ())]
         for row in rows:
             row[last] = b""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LONGEST = 64 << 20
 FIELDS = ("key", "value", "headers", "timestamp", "partition")
 # A value, a (key, value) pair, or a mapping with some of FIELDS.
-Given = str | bytes | tuple[str | bytes | None, str | bytes | None] | Mapping[str, Any] | None
+RecordLike = str | bytes | tuple[str | bytes | None, str | bytes | None] | Mapping[str, Any] | None
 
 
 class StoredRecord(NamedTuple):
@@ -32,7 +32,7 @@ class StoredRecord(NamedTuple):
     headers: tuple[tuple[str, bytes | None], ...]
 
 
-def append(broker: Broker, topic: Topic, records: Iterable[Given], partition: int | None) -> list[tuple[int, int]]:
+def append(broker: Broker, topic: Topic, records: Iterable[RecordLike], partition: int | None) -> list[tuple[int, int]]:
     """Append records; return (partition, offset) of each. Raises UsageError for anything that is no record.
 
     partition: for records without one of their own. None: the key chooses, as in Java's producer; records without a
@@ -42,18 +42,20 @@ def append(broker: Broker, topic: Topic, records: Iterable[Given], partition: in
     rows: dict[int, list[NewRecord]] = {}
     places: list[tuple[int, int]] = []
     for each in records:
-        given = fields_of(each)
-        key = bytes_of("key", given.get("key"))
-        index = given.get("partition", partition)
+        fields = fields_of(each)
+        key = bytes_of("key", fields.get("key"))
+        index = fields.get("partition", partition)
         index = chooser.choose(key) if index is None else index
         if topic.partition(index) is None:
             raise UsageError(f"topic {topic.name}: no partition {index}: it has {len(topic.partitions)}")
-        here = rows.setdefault(index, [])
-        places.append((index, len(here)))
-        now = given.get("timestamp", broker.now())
+        rows_of_index = rows.setdefault(index, [])
+        places.append((index, len(rows_of_index)))
+        now = fields.get("timestamp", broker.now())
         if not isinstance(now, int):
             raise UsageError(f"timestamp: a number expected, not {type(now).__name__}")
-        here.append((now, key, bytes_of("value", given.get("value")), headers_of(given.get("headers") or ())))
+        rows_of_index.append(
+            (now, key, bytes_of("value", fields.get("value")), headers_of(fields.get("headers") or ()))
+        )
     bases = {index: write(broker, topic.partitions[index], part) for index, part in rows.items()}
     return [(index, bases[index] + at) for index, at in places]
 
@@ -66,32 +68,36 @@ def write(broker: Broker, partition: Partition, records: Sequence[NewRecord]) ->
     return base
 
 
-def fields_of(given: Given) -> Mapping[str, Any]:
-    if isinstance(given, Mapping):
-        if strange := next((name for name in given if name not in FIELDS), None):
+def fields_of(record: RecordLike) -> Mapping[str, Any]:
+    if isinstance(record, Mapping):
+        if strange := next((name for name in record if name not in FIELDS), None):
             raise UsageError(f"a record has no {strange!r}; there are {', '.join(FIELDS)}")
-        return given
-    if isinstance(given, tuple):
-        if len(given) != 2:
-            raise UsageError(f"a key and a value expected, not {len(given)} of them")
-        return {"key": given[0], "value": given[1]}
-    return {"value": given}
+        return record
+    if isinstance(record, tuple):
+        if len(record) != 2:
+            raise UsageError(f"a key and a value expected, not {len(record)} of them")
+        return {"key": record[0], "value": record[1]}
+    return {"value": record}
 
 
-def headers_of(given: Any) -> list[tuple[str, bytes | None]]:
+def headers_of(headers: Any) -> list[tuple[str, bytes | None]]:
     """Return the headers of a record as (key, value) pairs, from a mapping or pairs. Raises UsageError for others."""
-    pairs = list(given.items() if isinstance(given, Mapping) else given) if isinstance(given, Iterable) else [given]
+    pairs = (
+        list(headers.items() if isinstance(headers, Mapping) else headers)
+        if isinstance(headers, Iterable)
+        else [headers]
+    )
     if not all(isinstance(each, list | tuple) and len(each) == 2 and isinstance(each[0], str) for each in pairs):
         raise UsageError("headers: names with values expected")
     return [(name, bytes_of("headers", value)) for name, value in pairs]
 
 
-def bytes_of(what: str, value: object) -> bytes | None:
+def bytes_of(name: str, value: object) -> bytes | None:
     if value is None or isinstance(value, bytes):
         return value
     if isinstance(value, str):
         return value.encode()
-    raise UsageError(f"{what}: text, bytes or None expected, not {type(value).__name__}")
+    raise UsageError(f"{name}: text, bytes or None expected, not {type(value).__name__}")
 
 
 def read(topic: Topic, partition: int | None, *, committed: bool) -> list[StoredRecord]:

@@ -39,7 +39,7 @@ class Filter:
             return False
         return (not self.client or kept.client == self.client) and (not self.topic or self.topic in kept.topics)
 
-    def takes(self, request: Request) -> bool:
+    def matches(self, request: Request) -> bool:
         """Return whether a request matches."""
         if self.apis and request.api.key not in self.apis:
             return False

@@ -110,7 +110,7 @@ class Work:
         self.max_wait = max_wait_ms / 1000
         self.reads: dict[Key, PartitionRead] = {}
         self.bytes = self.seen = 0
-        self.remote = self.lacks = False
+        self.remote = self.is_unseen = False
 
     def begin(self) -> Answer | Awaitable[Answer]:
         """Return the response if it has enough, else an awaitable of it."""
@@ -132,8 +132,8 @@ class Work:
             if found is not None:
                 moment.restore(found)
         self.look()
-        if self.lacks:
-            moment.lacks()
+        if self.is_unseen:
+            moment.report_missing()
         return self.encode(self.reads, moment.throttle_ms)
 
     def look(self) -> None:
@@ -142,7 +142,7 @@ class Work:
         snapshots = self.request.metadata.snapshots if self.request.version >= SNAPSHOTS_SINCE else None
         reader = PartitionReader(self.request.topics, self.request.node.id, self.by_id, self.limits, snapshots)
         self.reads = reader.read_all(self.conversation.candidates())
-        self.bytes, self.remote, self.lacks = reader.bytes, reader.remote, reader.unseen
+        self.bytes, self.remote, self.is_unseen = reader.bytes, reader.remote, reader.unseen
         services = self.request.services
         if services.faults.rules or services.security.authorizer is not None:
             self.add_faults()

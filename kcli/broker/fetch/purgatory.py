@@ -15,14 +15,14 @@ from kcli.broker.partition import Partition
 
 class CapturedMoment(NamedTuple):
     """The moment of a captured Fetch response. partitions: those of the response; restore: sets a partition to the
-    state that the client saw then; throttle_ms: not 0 if a quota was used up; lacks: called if records that the fetch
-    should read are missing.
+    state that the client saw then; throttle_ms: not 0 if a quota was used up; report_missing: called if records that
+    the fetch should read are missing.
     """
 
     partitions: Sequence[Partition]
     restore: Callable[[Partition], None]
     throttle_ms: int = 0
-    lacks: Callable[[], None] = lambda: None
+    report_missing: Callable[[], None] = lambda: None
 
 
 def draft_key(fetcher: int | str) -> Hashable:

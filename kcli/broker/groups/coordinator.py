@@ -175,8 +175,8 @@ class Groups:
         group = self.by_id.get(group_id)
         if isinstance(group, kind):
             return group
-        said = "not found" if group is None else f"is not a {kind.type} group"
-        raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} {said}.")
+        reason = "not found" if group is None else f"is not a {kind.type} group"
+        raise RefusedError("GROUP_ID_NOT_FOUND", f"Group {group_id} {reason}.")
 
     def _make_classic(self, group_id: str) -> Group:
         delay = self.configs.int("group.initial.rebalance.delay.ms") / 1000

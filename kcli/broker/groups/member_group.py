@@ -53,8 +53,8 @@ class MemberGroup(Generic[Member]):
     def _admit(self, member: Member, most: int) -> Member:
         """Add a new member and return it. Raises RefusedError if the group has `most` members already."""
         if len(self.members) >= most:
-            said = f"The {self.type} group has reached its maximum capacity of {most} members."
-            raise RefusedError("GROUP_MAX_SIZE_REACHED", said)
+            message = f"The {self.type} group has reached its maximum capacity of {most} members."
+            raise RefusedError("GROUP_MAX_SIZE_REACHED", message)
         return self.members.setdefault(member.id, member)
 
     def _count_partitions(self) -> bool:

@@ -122,9 +122,9 @@ class Controller:
     def configure_topic(self, topic: Topic, changes: Mapping[str, str | None]) -> None:
         """Set configs of a topic; None removes one, so that the broker's default applies again."""
         kept = {name: text for name, text in topic.configs.own.items() if name not in changes}
-        given = {name: text for name, text in changes.items() if text is not None}
-        self.topics.reconfigure(topic, kept | given)
-        self.mention_unread(TOPIC_CONFIGS, given)
+        values = {name: text for name, text in changes.items() if text is not None}
+        self.topics.reconfigure(topic, kept | values)
+        self.mention_unread(TOPIC_CONFIGS, values)
         self.metadata.configured(ConfigResource.TOPIC, topic.name, changes)
 
     def configure_broker(self, name: str, changes: Mapping[str, str | None]) -> None:

@@ -60,19 +60,19 @@ def update_fault(supported: Mapping[str, Range], finalized: Mapping[str, int], n
     """Return why a feature's level can't be changed to this one, "" if it can. kind: UPGRADE or one of the
     downgrades.
     """
-    said = f"Invalid update version {level} for feature {name}."
+    problem = f"Invalid update version {level} for feature {name}."
     levels = supported.get(name)
     if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
-        return f"{said} The controller does not support the given upgrade type."
+        return f"{problem} The controller does not support the given upgrade type."
     if levels is None:
-        return f"{said} Local controller does not support this feature."
+        return f"{problem} Local controller does not support this feature."
     if level not in levels:
-        return f"{said} Local controller only supports versions {levels.lo}-{levels.hi}"
+        return f"{problem} Local controller only supports versions {levels.lo}-{levels.hi}"
     have = finalized.get(name, 0)
     if level < have and kind == UPGRADE:
-        return f"{said} Can't downgrade the version of this feature without setting the upgrade type to a downgrade."
+        return f"{problem} Can't downgrade the version of this feature without setting the upgrade type to a downgrade."
     if level > have and kind != UPGRADE:
-        return f"{said} Can't downgrade to a newer version."
+        return f"{problem} Can't downgrade to a newer version."
     if name == METADATA and level < have:
         return f"Unsupported metadata.version downgrade from {have} to {level}."
     return ""

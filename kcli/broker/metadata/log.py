@@ -166,15 +166,15 @@ class MetadataLog:
 
     def new_producer_id(self) -> int:
         """Return a new producer id; write a ProducerIdsRecord when a block is used up."""
-        taken = next(self._ids, None)
-        if taken is None:
+        producer_id = next(self._ids, None)
+        if producer_id is None:
             first = self.next_producer_id
             self.next_producer_id = first + PRODUCER_ID_BLOCK
             self._ids = iter(range(first, self.next_producer_id))
             value = {"brokerId": self.controller_id, "brokerEpoch": 0, "nextProducerId": self.next_producer_id}
             self.write([("ProducerIdsRecord", 0, value)])
-            taken = next(self._ids)
-        return taken
+            producer_id = next(self._ids)
+        return producer_id
 
     def replay(self) -> None:
         """Apply the latest snapshot and the records after it."""

@@ -62,7 +62,7 @@ class NewTopics:
     def assign(self, new: NewTopic) -> list[tuple[int, ...]]:
         """Return the replicas by the assignment, or by partition count and replication factor. Raises RefusedError."""
         if new.assignment:
-            return self.given(new)
+            return self.checked_assignment(new)
         nodes, configs = self.controller.node_ids, self.configs
         count = new.partitions if new.partitions != BY_DEFAULT else configs.int("num.partitions")
         copies = new.replication
@@ -73,7 +73,7 @@ class NewTopics:
             raise RefusedError("INVALID_REPLICATION_FACTOR", f"{copies} copies: there are {len(nodes)} nodes")
         return self.controller.assign(count, copies)
 
-    def given(self, new: NewTopic) -> list[tuple[int, ...]]:
+    def checked_assignment(self, new: NewTopic) -> list[tuple[int, ...]]:
         """Return the replicas by the assignment. Raises RefusedError."""
         nodes = set(self.controller.node_ids)
         if new.partitions != BY_DEFAULT or new.replication != BY_DEFAULT:

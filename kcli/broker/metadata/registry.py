@@ -106,9 +106,9 @@ def draft_of(api_key: int, version: int, dialect: str | None) -> Implemented | N
 
 def has_field(fields: Iterable[Field], name: str, version: int) -> bool:
     """Return whether a message has a field of this name in this version, at any depth."""
-    here = (each for each in fields if version in each.versions or version in each.tagged)
-    return any(each.name == name or has_field(each.fields, name, version) for each in here)
+    present = (each for each in fields if version in each.versions or version in each.tagged)
+    return any(each.name == name or has_field(each.fields, name, version) for each in present)
 
 
-def overlap(one: Range, other: Range) -> Range:
-    return Range(max(one.lo, other.lo), min(one.hi, other.hi))
+def overlap(first: Range, second: Range) -> Range:
+    return Range(max(first.lo, second.lo), min(first.hi, second.hi))

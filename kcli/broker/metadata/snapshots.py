@@ -42,7 +42,7 @@ class MetadataSnapshots:
         for part in files_in(folder, ".checkpoint.part"):
             part.unlink()
         self.records = self.size = 0
-        self.taken = time.monotonic()
+        self.taken_at = time.monotonic()
         self._unsound: set[SnapshotId] = set()
         while (latest := self.latest) is not None and not is_whole(self.path(latest).read_bytes()):
             note(f"{self.path(latest)}: left out: no whole snapshot")
@@ -93,7 +93,7 @@ class MetadataSnapshots:
         """Count records and bytes that were written to the log, and take a snapshot if it is due."""
         self.records += records
         self.size += size
-        age = int((time.monotonic() - self.taken) * 1000)
+        age = int((time.monotonic() - self.taken_at) * 1000)
         if due(self.policy(), records=self.records, size=self.size, age_ms=age).yes:
             try:
                 self.take()
@@ -101,7 +101,7 @@ class MetadataSnapshots:
                 # The log has records that can't be loaded. The broker continues without a snapshot.
                 self.note(f"{self.folder}: no snapshot: {error}")
                 self.records = self.size = 0
-                self.taken = time.monotonic()
+                self.taken_at = time.monotonic()
 
     def take(self) -> SnapshotId | None:
         """Take a snapshot up to the log's end and return its id; then drop the records that it has. None if the latest
@@ -127,7 +127,7 @@ class MetadataSnapshots:
             write_snapshot(loader.image, file.write, now_ms=self.now())
         part.replace(self.path(made))
         self.records = self.size = 0
-        self.taken = time.monotonic()
+        self.taken_at = time.monotonic()
         self.forget()
         return made
 

@@ -36,13 +36,12 @@ LAZY_SINCE = 8
 
 
 class FetcherState:
-    """A fetcher. asked: its latest request by partition; known: the state of each partition that was reported to it;
-
-    refused: partitions with an error in the last response.
+    """A fetcher. requested: its latest request by partition; known: the state of each partition that was reported to
+    it; refused: partitions with an error in the last response.
     """
 
     def __init__(self) -> None:
-        self.asked: dict[Key, Fetched] = {}
+        self.requested: dict[Key, Fetched] = {}
         self.known: dict[Partition, PartitionState] = {}
         self.refused: set[Key] = set()
 
@@ -102,7 +101,7 @@ class CapturedState:
         for key in keys:
             seen = self.history.find(key)
             epoch = seen.first_epoch
-            fetcher.asked[key] = Fetched(epoch, begun.get(key, -1))
+            fetcher.requested[key] = Fetched(epoch, begun.get(key, -1))
             leader = seen.leaders.get(epoch, -1) if node is None else node
             partition = self._partition(key)
             if partition is not None:
@@ -158,8 +157,8 @@ class CapturedState:
         self._tick(captured.ns)
         fetcher = self._fetcher(label)
         if captured.session_epoch <= FULL_EPOCH:
-            fetcher.asked.clear()
-        fetcher.asked.update((key, Fetched(asked[3], asked[0], asked[2])) for key, asked in captured.asked)
+            fetcher.requested.clear()
+        fetcher.requested.update((key, Fetched(asked[3], asked[0], asked[2])) for key, asked in captured.asked)
         self._move(captured, fetcher)
         self._begun, self._label = begun, label
         if captured.session_epoch > FULL_EPOCH:
@@ -178,26 +177,26 @@ class CapturedState:
             partition = self._partition(key)
             if partition is None:
                 continue
-            asked, span = fetcher.asked.get(key, Fetched()), spans.get(key)
-            if span is not None and asked.offset >= 0:
+            requested, span = fetcher.requested.get(key, Fetched()), spans.get(key)
+            if span is not None and requested.offset >= 0:
                 # The records begin after the requested offset, so that there are none between.
-                partition.unseen.remove(asked.offset, span.first)
+                partition.unseen.remove(requested.offset, span.first)
             used += reported[4]
-            if span is not None and used < captured.max_bytes and ends_early(captured, reported, asked, span):
+            if span is not None and used < captured.max_bytes and ends_early(captured, reported, requested, span):
                 partition.break_at(span.end)
             end = span.end if span is not None else -1
             before, seen = fetcher.known.get(partition), self.history.find(key)
-            fetcher.known[partition] = state_behind(reported, asked, end, before, seen, node, self._nodes)
+            fetcher.known[partition] = state_behind(reported, requested, end, before, seen, node, self._nodes)
             answered.append(partition)
         fetcher.refused.difference_update(key for key, _ in captured.asked)
-        gone = fetcher.refused.difference(key for key, _ in captured.reported)
-        self.sessions.settle(captured, {key: span.first for key, span in spans.items()}, gone)
+        recovered = fetcher.refused.difference(key for key, _ in captured.reported)
+        self.sessions.settle(captured, {key: span.first for key, span in spans.items()}, recovered)
         fetcher.refused = {key for key, reported in captured.reported if reported[0]}
         self.sessions.foresee(captured)
         gate = self._gates.pop(label, None)
         if gate is not None and not gate.done():
-            restore, lacks = partial(self._restore, fetcher), partial(self._lacking.add, fetch)
-            gate.set_result(CapturedMoment(answered, restore, captured.throttle_ms, lacks))
+            restore, report_missing = partial(self._restore, fetcher), partial(self._lacking.add, fetch)
+            gate.set_result(CapturedMoment(answered, restore, captured.throttle_ms, report_missing))
 
     # --- states
 
@@ -215,11 +214,11 @@ class CapturedState:
         it got before it sent a position itself.
         """
         made: dict[Key, int] = {}
-        asked: set[Key] = set()
+        requested: set[Key] = set()
         for each in steps:
-            asked.update(key for key, _ in each.asked)
+            requested.update(key for key, _ in each.asked)
             for key, span in self.history.spans.get(captured_key(each), {}).items():
-                if key not in asked:
+                if key not in requested:
                     made.setdefault(key, span.first)
         return made
 
@@ -232,7 +231,7 @@ class CapturedState:
             partition = self._partition(key) if key not in refused else None
             state = fetcher.known.get(partition) if partition is not None else None
             if partition is not None and state is not None:
-                fetcher.known[partition] = moved(state, fetcher.asked[key], self.node(captured))
+                fetcher.known[partition] = moved(state, fetcher.requested[key], self.node(captured))
 
     def _fetcher(self, label: str) -> FetcherState:
         return self.fetchers.setdefault(label, FetcherState())
@@ -264,15 +263,17 @@ class CapturedState:
 
     def _ends(self, fetcher: FetcherState) -> dict[Key, int]:
         """Return the end offsets of logs that a fetcher knows."""
-        states = {key: fetcher.known.get(found) for key in fetcher.asked if (found := self._partition(key)) is not None}
+        states = {
+            key: fetcher.known.get(found) for key in fetcher.requested if (found := self._partition(key)) is not None
+        }
         return {key: max(state.shown.end, 0) for key, state in states.items() if state is not None}
 
 
-def ends_early(captured: Captured, reported: Reported, asked: Fetched, span: Span) -> bool:
+def ends_early(captured: Captured, reported: Reported, requested: Fetched, span: Span) -> bool:
     """Return whether a segment ended where the records end, because there was more to read, and room for it in the
     partition's limit.
     """
     _, high, stable, _, size, *_ = reported
-    if captured.replica_id >= 0 or size >= asked.most:
+    if captured.replica_id >= 0 or size >= requested.most:
         return False
     return span.end < (stable if captured.isolation and stable >= 0 else high)

@@ -77,14 +77,14 @@ class CaptureHistory:
 
     def add(self, item: Exchange) -> None:
         """Add the facts of an exchange, if it has a request and a response that can be decoded."""
-        if not self.addresses.concerns(item.api_key) and item.api_key not in (FETCH, API_VERSIONS, *TAKE):
+        if not self.addresses.concerns(item.api_key) and item.api_key not in (FETCH, API_VERSIONS, *READERS):
             return
         if item.request is None or item.response is None:
             return
         self.addresses.take(item.api_key, item.request, item.response)
         self.sessions.take(item)
-        if item.api_key in TAKE:
-            TAKE[item.api_key](self, item.request, item.response)
+        if item.api_key in READERS:
+            READERS[item.api_key](self, item.request, item.response)
         if item.api_key == FETCH:
             self.take_fetch(item.request, item.response, item.api_version)
             self.take_spans(item.response, exchange_key(item))
@@ -259,7 +259,7 @@ class CaptureHistory:
 
     def take_offsets(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Add first offsets and ends of logs from ListOffsets."""
-        asked = {
+        requested = {
             (row["name"], each["partitionIndex"]): each["timestamp"]
             for row in request["topics"]
             for each in row["partitions"]
@@ -269,14 +269,14 @@ class CaptureHistory:
             if each["errorCode"] or offset < 0:
                 continue
             partition = seen.partition(each["partitionIndex"])
-            when = asked.get((row["name"], each["partitionIndex"]))
+            when = requested.get((row["name"], each["partitionIndex"]))
             if when == LATEST:
                 partition.end = max(partition.end, offset)
             elif when == EARLIEST:
                 partition.start = max(partition.start, offset)
 
 
-TAKE: Mapping[int, Callable[[CaptureHistory, Mapping[str, Any], Mapping[str, Any]], None]] = {
+READERS: Mapping[int, Callable[[CaptureHistory, Mapping[str, Any], Mapping[str, Any]], None]] = {
     PRODUCE: CaptureHistory.take_produce,
     LIST_OFFSETS: CaptureHistory.take_offsets,
     METADATA: CaptureHistory.take_metadata,

@@ -47,7 +47,7 @@ class Fetched(NamedTuple):
 
 def state_behind(
     reported: Reported,
-    asked: Fetched,
+    requested: Fetched,
     end: int,
     before: PartitionState | None,
     seen: SeenPartition,
@@ -60,7 +60,7 @@ def state_behind(
     nodes: all node ids, the replicas if the capture does not show them.
     """
     error, high, stable, start = reported[:4]
-    epoch = asked.epoch if asked.epoch >= 0 else before.epoch if before is not None else seen.epoch
+    epoch = requested.epoch if requested.epoch >= 0 else before.epoch if before is not None else seen.epoch
     shown = before.shown if before is not None else NOTHING_YET
     leader = node if node is not None else seen.leaders.get(epoch, seen.leader)
     replicas = seen.replicas or nodes
@@ -70,20 +70,20 @@ def state_behind(
         leader = -1 if leader == node else leader
         return PartitionState(epoch, leader, replicas if hosted else (leader,), shown)
     if error == OUT_OF_RANGE:
-        return PartitionState(epoch, leader, replicas, range_without(asked.offset, shown, seen))
+        return PartitionState(epoch, leader, replicas, range_without(requested.offset, shown, seen))
     if error:
         return PartitionState(epoch, leader, replicas, shown, error)
-    shown = VisibleOffsets(high, stable if stable >= 0 else high, max(start, 0), max(high, end, asked.offset))
+    shown = VisibleOffsets(high, stable if stable >= 0 else high, max(start, 0), max(high, end, requested.offset))
     return PartitionState(epoch, leader, replicas, shown)
 
 
-def moved(state: PartitionState, asked: Fetched, node: int | None) -> PartitionState:
+def moved(state: PartitionState, requested: Fetched, node: int | None) -> PartitionState:
     """Return the state of a partition after a fetch without an error."""
-    epoch = asked.epoch if asked.epoch >= 0 else state.epoch
+    epoch = requested.epoch if requested.epoch >= 0 else state.epoch
     leader = state.leader if node is None else node
     shown = state.shown
-    if 0 <= shown.end < asked.offset:
-        shown = shown._replace(end=asked.offset)
+    if 0 <= shown.end < requested.offset:
+        shown = shown._replace(end=requested.offset)
     return state._replace(epoch=epoch, leader=leader, shown=shown)
 
 
@@ -98,15 +98,15 @@ def range_without(offset: int, shown: VisibleOffsets, seen: SeenPartition) -> Vi
     return VisibleOffsets(shown.high, shown.stable, start, max(shown.end, start))
 
 
-def epoch_behind(error: int, asked: int, seen: SeenPartition, node: int | None) -> tuple[int, bool]:
-    """Return the leader epoch that a node knew when it returned this error for the epoch `asked`, and whether the node
-    had a replica.
+def epoch_behind(error: int, requested: int, seen: SeenPartition, node: int | None) -> tuple[int, bool]:
+    """Return the leader epoch that a node knew when it returned this error for the epoch `requested`, and whether the
+    node had a replica.
     """
     if error == FENCED:
-        at = bisect_right(seen.epochs, asked)
-        return seen.epochs[at] if at < len(seen.epochs) else asked + 1, True
+        at = bisect_right(seen.epochs, requested)
+        return seen.epochs[at] if at < len(seen.epochs) else requested + 1, True
     if error == UNKNOWN_EPOCH:
-        at = bisect_left(seen.epochs, asked)
-        return seen.epochs[at - 1] if at else asked - 1, True
+        at = bisect_left(seen.epochs, requested)
+        return seen.epochs[at - 1] if at else requested - 1, True
     # A node that should lead this epoch has not begun to, so that it counts as one without a replica.
-    return asked, not (error == NOT_LEADER and seen.leaders.get(asked) == node)
+    return requested, not (error == NOT_LEADER and seen.leaders.get(requested) == node)

@@ -62,13 +62,15 @@ class CapturedSessions:
         """Return when the broker processed a request (ns): its time in the capture, or later if the response shows
         so.
         """
-        asked, answered = captured.ns, captured.response_ns or captured.ns
+        requested_ns, answered_ns = captured.ns, captured.response_ns or captured.ns
         if captured.error == ID_NOT_FOUND:
-            return answered
+            return answered_ns
         capacity = self.history.sessions.by_server.get(captured.server)
         if capacity is None or not capacity.is_full or not captured.session_id:
-            return asked
-        return capacity.taken_in(captured.session_id, asked, answered, ends=captured.session_epoch <= FULL_EPOCH)
+            return requested_ns
+        return capacity.taken_in(
+            captured.session_id, requested_ns, answered_ns, ends=captured.session_epoch <= FULL_EPOCH
+        )
 
     def departure(self, captured: Captured) -> int:
         """Return when the broker made a response (ns): its time in the capture, or earlier if other responses show
@@ -114,17 +116,17 @@ class CapturedSessions:
         if stale:
             stale.difference_update(self.key(key) for key, _ in captured.asked)
 
-    def settle(self, captured: Captured, firsts: Mapping[Key, int], gone: Iterable[Key]) -> None:
+    def settle(self, captured: Captured, firsts: Mapping[Key, int], recovered: Iterable[Key]) -> None:
         """Set unknown positions of partitions to the first records of a response, before it is made.
 
-        gone: partitions that had an error and are not in this response. As errors are repeated in every response, a
-        fetch that the capture lacks has dropped them.
+        recovered: partitions that had an error and are not in this response. As errors are repeated in every response,
+        a fetch that the capture lacks has dropped them.
         """
         stale, node = self._stale.get(captured.session_id), self.node(captured)
         session = node.sessions.cache.get(captured.session_id) if stale is not None and node is not None else None
         if stale is None or session is None:
             return
-        for key in gone:
+        for key in recovered:
             session.drop(self.key(key))
         for key, reported in captured.reported:
             live = self.key(key)
@@ -195,7 +197,7 @@ class CapturedSessions:
     def _most(self, captured: Captured) -> int:
         """Return max.partition.fetch.bytes of the client by its other fetches, else the default."""
         same = (each for steps in self._steps.values() for each in steps if each.client_id == captured.client_id)
-        return next((asked[2] for each in same for _, asked in each.asked), DEFAULT_BYTES)
+        return next((requested[2] for each in same for _, requested in each.asked), DEFAULT_BYTES)
 
 
 def captured_key(captured: Captured) -> FetchKey:

@@ -72,7 +72,7 @@ class AclFilter(NamedTuple):
         known = self.kind in list(Resource) and self.pattern in list(Pattern)
         return known and self.operation in list(Operation) and self.permission in list(Permission)
 
-    def takes(self, acl: Acl) -> bool:
+    def matches(self, acl: Acl) -> bool:
         """Return whether an ACL matches."""
         return (
             self.kind in (Resource.ANY, acl.kind)
@@ -158,13 +158,13 @@ def has_unknown(*numbers: int) -> bool:
 def acl_fault(acl: Acl) -> str:
     """Return why an ACL is invalid, "" if it is valid (Kafka's AclControlManager)."""
     known = (("patternType", acl.pattern, Pattern), ("permissionType", acl.permission, Permission))
-    for what, number, numbers in (
+    for name, number, numbers in (
         *known,
         ("operation", acl.operation, Operation),
         ("resourceType", acl.kind, Resource),
     ):
         if number not in list(numbers):
-            return f"Invalid {what} UNKNOWN"
+            return f"Invalid {name} UNKNOWN"
     if not acl.name:
         return "Resource name should not be empty"
     if not acl.host:

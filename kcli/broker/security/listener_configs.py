@@ -28,16 +28,16 @@ class ListenerConfigs:
 
     def own(self, name: str) -> str | None:
         """Return the value that was set for this listener only, None if none was."""
-        return next((found for place in self._places[:-1] if (found := self._given(place + name)) is not None), None)
+        return next((found for place in self._places[:-1] if (found := self._value(place + name)) is not None), None)
 
-    def given(self, name: str) -> str | None:
+    def value(self, name: str) -> str | None:
         """Return the value that was set for this listener or for all, None if only the default applies."""
         found = self.own(name)
-        return self._given(name) if found is None else found
+        return self._value(name) if found is None else found
 
     def text(self, name: str) -> str:
         """Return the value of a config as text, "" for null."""
-        found = self.given(name)
+        found = self.value(name)
         return BROKER[name].default or "" if found is None else found
 
     def jaas(self, mechanism: str) -> LoginModule | None:
@@ -45,13 +45,13 @@ class ListenerConfigs:
 
         Raises UsageError if it can't be parsed.
         """
-        text = self._given(f"{self.prefix}{mechanism.lower()}.{JAAS}")
+        text = self._value(f"{self.prefix}{mechanism.lower()}.{JAAS}")
         return None if text is None else parse_jaas(text)
 
     def int(self, name: str) -> int:
         """Return the value of a config with a whole number."""
         return int(self.text(name))
 
-    def _given(self, name: str) -> str | None:
+    def _value(self, name: str) -> str | None:
         values = self._configs.values(name)
         return next((each.text for each in values if each.name == name and each.source != DEFAULT), None)

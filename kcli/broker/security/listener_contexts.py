@@ -134,7 +134,7 @@ def client_auth(configs: ListenerConfigs, protection: Protection, listener: List
     if own := configs.own(AUTH):
         return own
     if protection.tls_client_ca is not None:
-        return configs.given(AUTH) or "required"
+        return configs.value(AUTH) or "required"
     return "none" if listener.logs_in else configs.text(AUTH)
 
 
@@ -144,9 +144,9 @@ def check_identity(configs: ListenerConfigs, former: Pair, new: Pair) -> None:
 
     (was, hosts), (name, others) = identity(former.text), identity(new.text)
     if name != was and not boolean(configs.text("ssl.allow.dn.changes")):
-        said = f"the new certificate is of {name}, that in use of {was} (ssl.allow.dn.changes=true takes it)"
-        raise RefusedError("INVALID_REQUEST", said)
+        problem = f"the new certificate is of {name}, that in use of {was} (ssl.allow.dn.changes=true takes it)"
+        raise RefusedError("INVALID_REQUEST", problem)
     if not hosts <= others and not boolean(configs.text("ssl.allow.san.changes")):
         lost = ", ".join(sorted(hosts - others))
-        said = f"the new certificate is not for {lost}, as that in use is (ssl.allow.san.changes=true takes it)"
-        raise RefusedError("INVALID_REQUEST", said)
+        problem = f"the new certificate is not for {lost}, as that in use is (ssl.allow.san.changes=true takes it)"
+        raise RefusedError("INVALID_REQUEST", problem)

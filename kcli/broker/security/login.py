@@ -97,12 +97,12 @@ def mechanisms_of(configs: ListenerConfigs, users: Mapping[str, str]) -> tuple[s
 
     Raises UsageError for an unknown mechanism.
     """
-    given = configs.given("sasl.enabled.mechanisms")
-    if given is None:
+    text = configs.value("sasl.enabled.mechanisms")
+    if text is None:
         return DEFAULT if users else ()
-    names = tuple(dict.fromkeys(each.strip() for each in given.split(",") if each.strip()))
-    if lacking := [each for each in names if each not in MECHANISMS]:
-        raise UsageError(f"sasl.enabled.mechanisms: {lacking[0]}: {', '.join(MECHANISMS)} expected")
+    names = tuple(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    if unknown := [each for each in names if each not in MECHANISMS]:
+        raise UsageError(f"sasl.enabled.mechanisms: {unknown[0]}: {', '.join(MECHANISMS)} expected")
     return names
 
 

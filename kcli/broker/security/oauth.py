@@ -70,8 +70,8 @@ class TokenRules:
         if not now < until + self.leeway or since > now + self.leeway:
             raise LoginError("the token's time is over, or has not come")
         audience = claims.get("aud", [])
-        given = {audience} if isinstance(audience, str) else {each for each in audience if isinstance(each, str)}
-        if (self.audience and given.isdisjoint(self.audience)) or self.issuer not in ("", claims.get("iss")):
+        audiences = {audience} if isinstance(audience, str) else {each for each in audience if isinstance(each, str)}
+        if (self.audience and audiences.isdisjoint(self.audience)) or self.issuer not in ("", claims.get("iss")):
             raise LoginError("the token is for another audience, or of another issuer")
         if not isinstance(name, str) or not name:
             raise LoginError("the token names nobody")

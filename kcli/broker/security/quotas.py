@@ -16,13 +16,13 @@ from kcli.broker.security.state import Entity
 from kcli.client.address import is_ip_address
 
 USER, CLIENT, IP = "user", "client-id", "ip"
-SENT, FETCHED, ASKED = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
+SENT, FETCHED, REQUEST_SHARE = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
 # Quotas that are stored, and have no effect here.
 MUTATED, CONNECTED = "controller_mutation_rate", "connection_creation_rate"
 # The quota keys of each entity type, the most rates that are kept, and the largest values of whole-number quotas.
 KEYS: Mapping[str, frozenset[str]] = {
-    USER: frozenset([SENT, FETCHED, ASKED, MUTATED]),
-    CLIENT: frozenset([SENT, FETCHED, ASKED, MUTATED]),
+    USER: frozenset([SENT, FETCHED, REQUEST_SHARE, MUTATED]),
+    CLIENT: frozenset([SENT, FETCHED, REQUEST_SHARE, MUTATED]),
     IP: frozenset([CONNECTED]),
 }
 MOST_RATES = 10_000

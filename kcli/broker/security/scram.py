@@ -88,8 +88,8 @@ class ScramServer(Exchange):
             raise LoginError
         signed = self._first + b"," + without_proof.encode()
         signature = hmac.digest(credential.stored_key, signed, self._algorithm)
-        given = base64.b64decode(proof, validate=True)
-        key = bytes(a ^ b for a, b in zip(signature, given, strict=True))
+        client_proof = base64.b64decode(proof, validate=True)
+        key = bytes(a ^ b for a, b in zip(signature, client_proof, strict=True))
         if not hmac.compare_digest(hashlib.new(self._algorithm, key).digest(), credential.stored_key):
             raise LoginError
         self.done = True

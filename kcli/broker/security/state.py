@@ -66,8 +66,8 @@ def resource_row(kind: int, name: str, pattern: int) -> dict[str, Any]:
 
 def rule_row(acl: Acl) -> dict[str, Any]:
     """Make the fields of an ACL except for those of its resource."""
-    who = {"principal": acl.principal, "host": acl.host}
-    return who | {"operation": acl.operation, "permissionType": acl.permission}
+    owner = {"principal": acl.principal, "host": acl.host}
+    return owner | {"operation": acl.operation, "permissionType": acl.permission}
 
 
 def scram_record(user: str, mechanism: int, made: Credential) -> Row:

@@ -31,9 +31,9 @@ def key_pair(configs: ListenerConfigs) -> Pair | None:
     """Return the key and certificate of a listener, None if no config has one. Raises UsageError for contradictory
     configs, InputError for an invalid file, and OSError.
     """
-    store = given(configs, "ssl.keystore", "type", "location", "password", "key", "certificate.chain")
+    store = own_values(configs, "ssl.keystore", "type", "location", "password", "key", "certificate.chain")
     key, chain = store["key"], store["certificate.chain"]
-    location, password = store["location"], configs.given("ssl.key.password")
+    location, password = store["location"], configs.value("ssl.key.password")
     if key is not None or chain is not None:
         if store["type"] != PEM or key is None or chain is None or location is not None or store["password"]:
             raise UsageError(
@@ -59,7 +59,7 @@ def trusted(configs: ListenerConfigs) -> tuple[str, str] | None:
 
     Raises UsageError for contradictory configs, InputError for an invalid file, and OSError.
     """
-    store = given(configs, "ssl.truststore", "type", "location", "password", "certificates")
+    store = own_values(configs, "ssl.truststore", "type", "location", "password", "certificates")
     location, inline = store["location"], store["certificates"]
     if inline is not None:
         if store["type"] != PEM or location is not None or store["password"]:
@@ -79,12 +79,12 @@ def trusted(configs: ListenerConfigs) -> tuple[str, str] | None:
     return "".join(found), location
 
 
-def given(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, str | None]:
+def own_values(configs: ListenerConfigs, prefix: str, *names: str) -> Mapping[str, str | None]:
     """Return the configs of a store by their names without the prefix; the default type is JKS.
 
     Raises UsageError.
     """
-    found = {name: configs.given(f"{prefix}.{name}") for name in names}
+    found = {name: configs.value(f"{prefix}.{name}") for name in names}
     found["type"] = (found["type"] or "JKS").upper()
     if found["type"] not in TYPES:
         raise UsageError(f"{prefix}.type={found['type']}: {', '.join(TYPES)} expected")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 
 from kcli.broker.request import Handler, Request
 from kcli.broker.response import Answer, EncodedBody, Outcome
-from kcli.broker.security.quotas import ASKED, FETCHED, SENT, Quotas
+from kcli.broker.security.quotas import FETCHED, REQUEST_SHARE, SENT, Quotas
 from kcli.schemas.apikeys import FETCH, PRODUCE
 
 LEAST_SECONDS = 0.001
@@ -35,7 +35,7 @@ def count(quotas: Quotas, request: Request, answer: Answer, size: int, seconds: 
     exceeded. size: bytes of the request; seconds: of its processing.
     """
     user = request.client.principal.partition(":")[2]
-    waits = [quotas.wait(user, request.client_id, ASKED, seconds * 100)]
+    waits = [quotas.wait(user, request.client_id, REQUEST_SHARE, seconds * 100)]
     if request.api.key == PRODUCE:
         waits.append(quotas.wait(user, request.client_id, SENT, size))
     elif request.api.key == FETCH and isinstance(answer, EncodedBody):

@@ -90,10 +90,10 @@ def checked_group(request: Request) -> ShareGroup:
     return request.groups.share_group(group_id, joins=True)
 
 
-def error_row(request: Request, key: Key, code: int, said: str | None) -> dict[str, Any]:
+def error_row(request: Request, key: Key, code: int, message: str | None) -> dict[str, Any]:
     """Make a partition's row with an error code and message, and with the leader of a known partition."""
     partition = request.topics.find(key, True)
-    row: dict[str, Any] = {"partitionIndex": key[1], "errorCode": code, "errorMessage": said}
+    row: dict[str, Any] = {"partitionIndex": key[1], "errorCode": code, "errorMessage": message}
     if partition is not None:
         row["currentLeader"] = partition.current_leader
     return row

@@ -21,7 +21,7 @@ JOINING, LEFT = 0, -1
 
 @dataclass(slots=True, eq=False)
 class ShareMember:
-    """A member. topics: names of its subscribed topics; assigned: (topic id, index) of its partitions; told: the
+    """A member. topics: names of its subscribed topics; assigned: (topic id, index) of its partitions; reported: the
     assignment in the last response.
     """
 
@@ -33,7 +33,7 @@ class ShareMember:
     previous_epoch: int = -1
     topics: tuple[str, ...] = ()
     assigned: frozenset[Key] = frozenset()
-    told: frozenset[Key] = frozenset()
+    reported: frozenset[Key] = frozenset()
     session: Timer | None = None
 
 
@@ -84,9 +84,9 @@ class ShareGroup(MemberGroup[ShareMember]):
             member.previous_epoch, member.epoch = member.epoch, self.epoch
             self.keep(self)
         self._wait(member, beat.session_timeout)
-        tells = beat.epoch == JOINING or member.assigned != member.told
-        member.told = member.assigned
-        return member, tells
+        is_changed = beat.epoch == JOINING or member.assigned != member.reported
+        member.reported = member.assigned
+        return member, is_changed
 
     def _wait(self, member: ShareMember, seconds: float) -> None:
         if member.session is not None:
@@ -111,8 +111,10 @@ class ShareGroup(MemberGroup[ShareMember]):
             return member or self._admit(ShareMember(beat.member_id), beat.most_members)
         member = self._known(beat.member_id)
         if beat.epoch not in (member.epoch, member.previous_epoch):
-            said = f"The share group member has another epoch ({beat.epoch}) than the one known here ({member.epoch})"
-            raise RefusedError("FENCED_MEMBER_EPOCH", said)
+            message = (
+                f"The share group member has another epoch ({beat.epoch}) than the one known here ({member.epoch})"
+            )
+            raise RefusedError("FENCED_MEMBER_EPOCH", message)
         return member
 
     def remove(self, member: ShareMember) -> None:
@@ -129,21 +131,21 @@ class ShareGroup(MemberGroup[ShareMember]):
 
     def _assign(self) -> None:
         self.epoch += 1
-        given: dict[str, set[Key]] = {member: set() for member in self.members}
+        assigned: dict[str, set[Key]] = {member: set() for member in self.members}
         for topic_id, count in self._counts.items():
             topic = self.topics.by_id[topic_id]
             members = sorted(each.id for each in self.members.values() if topic.name in each.topics)
             for at in range(max(count, len(members))):
-                given[members[at % len(members)]].add((topic_id, at % count))
+                assigned[members[at % len(members)]].add((topic_id, at % count))
         for each in self.members.values():
-            each.assigned = frozenset(given[each.id])
+            each.assigned = frozenset(assigned[each.id])
 
     def forget(self, topic_id: str) -> list[Key]:
         """Drop the state of a topic's partitions; return their keys."""
-        gone = [each for each in self.partitions if each[0] == topic_id]
-        for key in gone:
+        dropped = [each for each in self.partitions if each[0] == topic_id]
+        for key in dropped:
             self.partitions.pop(key).close()
-        return gone
+        return dropped
 
     def close(self) -> None:
         """Cancel all timers; the group is dead."""

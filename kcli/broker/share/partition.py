@@ -160,21 +160,21 @@ class SharePartition:
 
         strict: never more than `most`; else the batch in which the limit is reached is acquired whole.
         """
-        taken: list[int] = []
+        acquired: list[int] = []
         behind = self._first_beyond(limits)
         for first, last in batches:
             for offset in range(max(first, self.start), min(last + 1, behind)):
-                if strict and len(taken) >= most:
+                if strict and len(acquired) >= most:
                     break
                 if self._is_free(offset, limits):
-                    taken.append(offset)
-            if len(taken) >= most or last >= behind:
+                    acquired.append(offset)
+            if len(acquired) >= most or last >= behind:
                 break
-        self._reach(max(taken, default=-1))
-        for offset in taken:
+        self._reach(max(acquired, default=-1))
+        for offset in acquired:
             each = self.records[offset]
             each.stage, each.member, each.count = Stage.ACQUIRED, member, each.count + 1
-        made = list(self._ranges(taken))
+        made = list(self._ranges(acquired))
         for some in made:
             self._lock(some, limits)
         return made
@@ -229,13 +229,13 @@ class SharePartition:
         each.stage = Stage.ARCHIVED if each.count >= limits.deliveries else Stage.AVAILABLE
         each.member, each.lock = "", None
 
-    def acknowledge(self, member: str, given: Sequence[Acknowledgement], limits: ShareLimits) -> None:
+    def acknowledge(self, member: str, acknowledgements: Sequence[Acknowledgement], limits: ShareLimits) -> None:
         """Apply all acknowledgements of a member, or none.
 
         Raises RefusedError if they are invalid, or the member has not acquired one of the records.
         """
         steps: list[tuple[int, int]] = []
-        for some in given:
+        for some in acknowledgements:
             steps += self._steps(member, some)
         for offset, kind in steps:
             each = self.records[offset]

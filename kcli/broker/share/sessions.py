@@ -29,10 +29,10 @@ class ShareSession:
     def follow(self, added: Iterable[Key], forgotten: Iterable[Key]) -> None:
         """Add and remove partitions; release the member's records of removed ones."""
         self.partitions |= dict.fromkeys(added)
-        gone = list(forgotten)
-        for each in gone:
+        forgotten_keys = list(forgotten)
+        for each in forgotten_keys:
             self.partitions.pop(each, None)
-        self._release(gone)
+        self._release(forgotten_keys)
 
     def release(self) -> None:
         """Release the records that the member acquired, as its session ends."""

@@ -81,9 +81,9 @@ class Cleaning:
                     break
                 yield
         for group in self.groups(segments):
-            there = [each for each in group if each in self.log.segments]
-            if there:
-                self.clean(there)
+            present = [each for each in group if each in self.log.segments]
+            if present:
+                self.clean(present)
                 yield
         if segments:
             cleaned = max(segments[-1].next_offset, self.next_base(segments[-1]))

@@ -106,10 +106,10 @@ def whole_entries(path: Path, size: int) -> bytes:
 
 def write_behind(path: Path, packed: bytes, position: int) -> None:
     """Write at `position`, and truncate the file after that. Raises OSError."""
-    there = path.exists()
-    if not there:
+    exists = path.exists()
+    if not exists:
         path.parent.mkdir(parents=True, exist_ok=True)  # the segment may still be in memory
-    with path.open("r+b" if there else "wb") as file:
+    with path.open("r+b" if exists else "wb") as file:
         file.seek(position)
         file.write(packed)
         file.truncate()

@@ -120,10 +120,10 @@ def recover(log: Log, note: Callable[[str], None]) -> None:
     end = segment.path.stat().st_size
     position = 0
     while position < end:
-        taken = take_chunk(log, segment, position, end)
-        if taken == position:
+        chunk = take_chunk(log, segment, position, end)
+        if chunk == position:
             break
-        position = taken
+        position = chunk
     if position < end:
         note(f"{segment.path}: cut at byte {position}: no sound batch in the {end - position} bytes from there on")
         segment.file().cut(position)

@@ -200,9 +200,9 @@ def spoken(session: Session, request: JsonRequest) -> str | None:
     support has it.
     """
     if session.dialect is None and request.version is not None:
-        lack = session.versions.lack(request.api_key, request.version)
-        if lack and not catalog(None).knows(request.api_key, request.version):
-            raise NetworkError(f"{session.versions.who} {lack}")
+        unsupported = session.versions.unsupported(request.api_key, request.version)
+        if unsupported and not catalog(None).knows(request.api_key, request.version):
+            raise NetworkError(f"{session.versions.broker} {unsupported}")
     return session.dialect
 
 
@@ -210,8 +210,8 @@ def doubt_of(session: Session, request: Outgoing) -> str | None:
     """Return the part of a request that the broker does not support, according to its ApiVersions response."""
     if request.api_key is None or request.version is None:
         return None
-    lack = session.versions.lack(request.api_key, request.version)
-    return lack and f"it {lack}"
+    unsupported = session.versions.unsupported(request.api_key, request.version)
+    return unsupported and f"it {unsupported}"
 
 
 async def send_to_leaders(talk: Conversation, requests: list[JsonRequest]) -> None:
@@ -231,7 +231,7 @@ async def send_to_leader(client: Client, number: int, request: JsonRequest, show
         session.connection.send_raw(made.data)
         if not made.answered:
             return None
-        frame = await session.connection.expect(made.correlation, made.what)
+        frame = await session.connection.expect(made.correlation, made.name)
         text = show(made, frame, session.dialect)
         assert made.api_key is not None and made.version is not None
         return call_of(made.api_key, made.version, session.dialect).decode(frame)
@@ -250,9 +250,9 @@ async def converse(
     for each in requests:
         connection.send_raw(each.data)
         if each.answered:
-            awaited.append((each, connection.expect(each.correlation, each.what, doubt=doubt(each))))
+            awaited.append((each, connection.expect(each.correlation, each.name, doubt=doubt(each))))
         else:
-            talk.note(f"{each.what} with acks=0 has no response")
+            talk.note(f"{each.name} with acks=0 has no response")
     await connection.drain()
     try:
         for each, future in awaited:

@@ -25,8 +25,8 @@ def report_findings(
         if damage.lawful and damage.start:
             text = f"at 0x{damage.start:x}: {damage.reason}"
             warn(f"{name}: {text} (a cut batch: what follows it was not written, or not fetched)", quiet)
-    for text in dict.fromkeys(found.odd):
-        count = found.odd.count(text)
+    for text in dict.fromkeys(found.tolerated):
+        count = found.tolerated.count(text)
         warn(f"{name}: {text}" + (f" ({counted(count, 'batch', 'batches')})" if count > 1 else ""), quiet)
     lines = error_lines(found, faults)
     if lines:

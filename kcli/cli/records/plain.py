@@ -52,7 +52,7 @@ def write_plain_lines(groups: Iterator[RecordGroup], choice: RecordChoice, out: 
                 break
             if len(writer.text()) > LINES:
                 flush(writer, out)
-        group.unfold.odd.clear()
+        group.unfold.tolerated.clear()
     flush(writer, out)
 
 

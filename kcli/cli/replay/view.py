@@ -23,8 +23,8 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
     verdict = counted(len(lines), "difference") if lines else "no differences"
     if outcome.level == "none":
         verdict = "not compared"
-    lacking = sum(api.lacking.total() for api in outcome.apis.values())
-    verdict += f", {lacking:,} not compared" if lacking else ""
+    not_compared = sum(api.not_comparable.total() for api in outcome.apis.values())
+    verdict += f", {not_compared:,} not compared" if not_compared else ""
     done = sum(api.live.exchanges for api in outcome.apis.values())
     rate = f", {done / seconds:,.0f} a second" if seconds > 0 else ""
     out.print(f"{counted(done, 'request')} sent{rate}: {verdict}", style="red" if lines else "green")
@@ -39,7 +39,7 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
     for name in sorted(outcome.apis):
         for text, count in outcome.apis[name].problems.items():
             out.print(shown(f"  {name}: {counted(count, 'request')} without an answer: {text}"))
-        for text, count in outcome.apis[name].lacking.items():
+        for text, count in outcome.apis[name].not_comparable.items():
             out.print(shown(f"  {name}: {count:,} not compared: {text}"))
     for each in outcome.kept:
         show_pair(out, each)

@@ -48,7 +48,7 @@ def examined(
     """Examine and judge a file. None: it can't be read, which is added to `problems`."""
     try:
         with open_file(path) as file:
-            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped, asked=asked, follower=follower)
+            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped, lookups=asked, follower=follower)
             judged = list(judge(found))
             found.rescan = lambda: ()
             return found, judged

@@ -13,7 +13,7 @@ from kcli.client.cluster import Client
 from kcli.client.handshake import Session
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import DESCRIBE_QUORUM, FETCH, FETCH_SNAPSHOT
-from kcli.snapshots.live.quorum_reader import Committed, Endpoint, QuorumReader, Restart, SnapshotFetchError, Taken
+from kcli.snapshots.live.quorum_reader import Committed, Endpoint, QuorumReader, Restart, SnapshotFetchError, StepResult
 from kcli.topic_names import CLUSTER_METADATA
 
 LEAST_FETCH = 12  # the first version with snapshot ids
@@ -61,7 +61,7 @@ async def describe_quorum(session: Session) -> dict[str, Any]:
     return await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), asked)
 
 
-async def answers(client: Client, reader: QuorumReader) -> AsyncIterator[Taken]:
+async def answers(client: Client, reader: QuorumReader) -> AsyncIterator[StepResult]:
     """Yield the reader's result of each answer, until it is done; it pauses after an empty one."""
     while reader.state != "done":
         turns = reader.turns
@@ -91,6 +91,6 @@ def turn_away(reader: QuorumReader, error: NetworkError) -> Restart | None:
         raise SnapshotFetchError(f"{last}: {error}") from None
 
 
-def is_idle(taken: Taken) -> bool:
+def is_idle(taken: StepResult) -> bool:
     """Return whether an answer brought nothing, so that the next request should wait."""
     return isinstance(taken, Restart) or (isinstance(taken, Committed) and not taken.data)

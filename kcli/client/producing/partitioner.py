@@ -36,7 +36,7 @@ class Partitioner:
             return self.sticky
         return (murmur2(key) & 0x7FFFFFFF) % self.partitions
 
-    def given(self, size: int) -> None:
+    def count_sticky(self, size: int) -> None:
         """Count the bytes of a record without a key; after enough of them the next partition is the sticky one."""
         self.bytes += size
         if self.bytes >= self.stay:

@@ -101,7 +101,7 @@ class Producer:
         row = (time.time_ns() // 1_000_000 if timestamp is None else timestamp, key, value, headers)
         began, full = self.accumulator.append((self.topic, index), row, ns, self._loop.time())
         if key is None and partition is None:
-            self.partitioner.turn() if full else self.partitioner.given(len(value or b""))
+            self.partitioner.turn() if full else self.partitioner.count_sticky(len(value or b""))
         if began or full:
             self.sender.wake.set()
         if full:
@@ -141,8 +141,8 @@ def is_idempotent(client: Client) -> bool:
     """
     config = client.config
     possible = config["acks"] in ("all", "-1") and config["max.in.flight.requests.per.connection"] <= 5
-    asked = "enable.idempotence" in config.set_names and config["enable.idempotence"]
-    if asked and not (possible and config["retries"] > 0):
+    is_required = "enable.idempotence" in config.set_names and config["enable.idempotence"]
+    if is_required and not (possible and config["retries"] > 0):
         raise UsageError(
             "enable.idempotence needs acks=all, retries above 0 and max.in.flight.requests.per.connection of at most 5"
         )

@@ -14,7 +14,7 @@ from kcli.core.sessions.fetches import FetchFrames, filled
 from kcli.pipeline.derived.incremental_tables import Row, RunFiles, fold
 from kcli.pipeline.writing import WrittenFile
 from kcli.schemas.apikeys import FETCH
-from kcli.sessions.offsets import HEARD
+from kcli.sessions.offsets import OFFSET_APIS
 
 if TYPE_CHECKING:
     from kcli.sessions.registry import SessionlessFetches
@@ -53,7 +53,7 @@ def fetches(gathered: RunFiles) -> Any:
         parts.append(known.select(server, "connection", when, "event"))
     if lines is not None:
         texts = [functions.col(name).cast("binary").alias(name) for name in ("request", "response")]
-        wanted = lines.where(functions.col("api_key").isin(FETCH, *HEARD))
+        wanted = lines.where(functions.col("api_key").isin(FETCH, *OFFSET_APIS))
         parts.append(wanted.select("server", "connection", "completed_ns", *LINES, *texts))
     if not parts:
         return None

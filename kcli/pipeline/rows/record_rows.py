@@ -61,7 +61,7 @@ class RecordRows:
         parts, self.parts, self.size = self.parts, {}, 0
         schema, columns = written_schema(RECORDS.name), FILED[RECORDS.name].columns
         for (day, nameless), gathered in parts.items():
-            data, places = gathered.taken()
+            data, places = gathered.drain()
             found: list[tuple[int, int, str]] = []
             if places:
                 for batch in record_batches(data, places, self.secrets, found, self.decoder, columns):

@@ -33,7 +33,7 @@ STEPS = {CODECS[codec]: STEP_OUTPUT // ratio for codec, ratio in RATIOS.items()}
 
 class CompressionCodec(Protocol):
     def compress(self, data: Buffer, magic: int, level: int | None) -> bytes: ...
-    def decompress(self, data: memoryview, magic: int, most: int, odd: list[str]) -> Buffer: ...
+    def decompress(self, data: memoryview, magic: int, most: int, tolerated: list[str]) -> Buffer: ...
 
 
 class StepUnfolder(Protocol):
@@ -63,13 +63,13 @@ def codec_id(name: str) -> int:
 
 
 def decompress(
-    codec: int, data: Buffer, magic: int = 2, most: int = MOST_BYTES, odd: list[str] | None = None
+    codec: int, data: Buffer, magic: int = 2, most: int = MOST_BYTES, tolerated: list[str] | None = None
 ) -> Buffer:
     """Decompress a payload. Raises InputError for an unknown codec id, damaged data, or more than `most` bytes of
     output.
 
-    magic: with 0 the header checksum of lz4 frames is not checked, because Kafka writes a wrong one; odd: gets the
-    fault of a payload that Kafka nevertheless reads
+    magic: with 0 the header checksum of lz4 frames is not checked, because Kafka writes a wrong one; tolerated: gets
+    the fault of a payload that Kafka nevertheless reads
     """
     view = memoryview(data).cast("B")
     if codec == 0:
@@ -77,7 +77,7 @@ def decompress(
     if codec >= len(CODECS):
         raise InputError(f"codec {codec}: there is none with this id (0 to 4 expected)")
     most = min(most, len(view) * RATIOS[codec] + 65536)
-    return (_loaded.get(codec) or _codec(codec)).decompress(view, magic, most, [] if odd is None else odd)
+    return (_loaded.get(codec) or _codec(codec)).decompress(view, magic, most, [] if tolerated is None else tolerated)
 
 
 def compress(codec: int, data: Buffer, magic: int = 2, level: int | None = None) -> bytes:
@@ -104,9 +104,9 @@ class Streams(NamedTuple):
 
 
 def unfolded_streams(
-    kind: Streams, start: Callable[[], StepUnfolder], data: memoryview, most: int, odd: list[str]
+    kind: Streams, start: Callable[[], StepUnfolder], data: memoryview, most: int, tolerated: list[str]
 ) -> bytes:
-    """Decompress streams. start: begins one; odd: gets a text if the last is cut and Kafka ignores it.
+    """Decompress streams. start: begins one; tolerated: gets a text if the last is cut and Kafka ignores it.
 
     Raises InputError for damage, a cut end, or more than `most` bytes of output.
     """
@@ -131,5 +131,5 @@ def unfolded_streams(
         if not ended:
             if not (chunk and begin) or (begin - 1) // chunk != (end - 1) // chunk:
                 raise InputError(f"{codec}: the {unit} ends early, after {size} bytes of output")
-            odd.append(f"{codec}: the last {unit} is cut, which Kafka takes for the end")
+            tolerated.append(f"{codec}: the last {unit} is cut, which Kafka takes for the end")
     return b"".join(parts)

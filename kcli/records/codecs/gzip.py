@@ -28,17 +28,17 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
     Java has.
     """
     if level is None:
-        folded: bytes = isal_zlib.compress(data, isal_zlib.ISAL_DEFAULT_COMPRESSION, GZIP_WINDOW)
-        return folded
+        compressed: bytes = isal_zlib.compress(data, isal_zlib.ISAL_DEFAULT_COMPRESSION, GZIP_WINDOW)
+        return compressed
     return zlib.compress(data, level, GZIP_WINDOW)
 
 
-def decompress(data: memoryview, _magic: int, most: int, odd: list[str]) -> bytes:
+def decompress(data: memoryview, _magic: int, most: int, tolerated: list[str]) -> bytes:
     if len(data) < len(START):
         raise InputError(f"gzip: the stream ends early, after {len(data)} bytes of input")
     if data[: len(START)] != START:
         raise InputError(f"gzip: the stream begins with {data[: len(START)].hex()}, {START.hex()} expected")
-    return unfolded_streams(MEMBERS, start, data, most, odd)
+    return unfolded_streams(MEMBERS, start, data, most, tolerated)
 
 
 def start() -> Any:

@@ -35,27 +35,27 @@ PASSED_OVER = {
 
 def compress(data: Buffer, magic: int, level: int | None) -> bytes:
     """Compress with lz4. level: None is the fast compressor, Kafka's default; other levels are those of lz4."""
-    folded: bytes = lz4.frame.compress(
+    compressed: bytes = lz4.frame.compress(
         data,
         compression_level=level or 0,
         block_size=lz4.frame.BLOCKSIZE_MAX64KB,
         block_linked=False,
         store_size=False,
     )
-    return with_old_checksum(folded) if magic == 0 else folded
+    return with_old_checksum(compressed) if magic == 0 else compressed
 
 
-def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes:
-    """Decompress an lz4 frame. Faults that Kafka ignores are added to `odd`; in magic 0 the header's checksum is not
-    checked. most: bytes of output. Raises InputError.
+def decompress(data: memoryview, magic: int, most: int, tolerated: list[str]) -> bytes:
+    """Decompress an lz4 frame. Faults that Kafka ignores are added to `tolerated`; in magic 0 the header's checksum is
+    not checked. most: bytes of output. Raises InputError.
     """
     size = descriptor_size(data)
     if magic == 0 and data[4 + size] != (checksum := header_checksum(data[4 : 4 + size])):
         data = memoryview(b"".join((data[: 4 + size], bytes([checksum]), data[5 + size :])))
-    data = up_to_end(data, size, odd)
+    data = up_to_end(data, size, tolerated)
     while True:
         try:
-            made, _taken, is_whole = lz4.frame.decompress_chunk(
+            made, _consumed, is_whole = lz4.frame.decompress_chunk(
                 lz4.frame.create_decompression_context(), data, max_length=most + 1
             )
             break
@@ -65,7 +65,7 @@ def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes
                 raise InputError(f"lz4: {error}") from None
         flag, name = found
         data = without_field(data, flag)
-        odd.append(f"lz4: the {name} of the content is wrong, which Kafka does not look at")
+        tolerated.append(f"lz4: the {name} of the content is wrong, which Kafka does not look at")
     if len(made) > most:
         raise InputError(f"lz4: unfolds to more than {most} bytes")
     if not is_whole:
@@ -73,7 +73,7 @@ def decompress(data: memoryview, magic: int, most: int, odd: list[str]) -> bytes
     return bytes(made)
 
 
-def up_to_end(data: memoryview, descriptor: int, odd: list[str]) -> memoryview:
+def up_to_end(data: memoryview, descriptor: int, tolerated: list[str]) -> memoryview:
     """Return the frame up to the empty block at which Kafka's reader ends; the whole frame if it has none.
 
     descriptor: its size in bytes
@@ -83,7 +83,7 @@ def up_to_end(data: memoryview, descriptor: int, odd: list[str]) -> memoryview:
         behind = at + (size & ~UNCOMPRESSED) + around
         is_empty = size == 1 and bytes(data[at + 4 : at + 5]) < b"\x10"  # an lz4 sequence without literals
         if size == UNCOMPRESSED or (is_empty and any(data[behind : behind + 4])):
-            odd.append("lz4: a block of no bytes ends the frame, as in Kafka")
+            tolerated.append("lz4: a block of no bytes ends the frame, as in Kafka")
             content_checksum = data[at + 4 : at + 8]
             return memoryview(b"".join((data[:at], END.to_bytes(4, "little"), content_checksum)))
         at = behind

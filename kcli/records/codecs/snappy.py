@@ -33,7 +33,7 @@ def compress(data: Buffer, _magic: int, _level: int | None) -> bytes:
     return b"".join(parts)
 
 
-def decompress(data: memoryview, _magic: int, most: int, _odd: list[str]) -> bytes | bytearray:
+def decompress(data: memoryview, _magic: int, most: int, _tolerated: list[str]) -> bytes | bytearray:
     if not len(data):
         raise InputError("snappy: no bytes (a stream or a block expected)")
     blocks = list(split_blocks(data)) if data[:8] == MAGIC else [data]

@@ -29,10 +29,10 @@ def compress(data: Buffer, _magic: int, level: int | None) -> bytes:
     return writer.compress(memoryview(data))
 
 
-def decompress(data: memoryview, _magic: int, most: int, odd: list[str]) -> bytes:
+def decompress(data: memoryview, _magic: int, most: int, tolerated: list[str]) -> bytes:
     """Decompress zstd. Empty input gives empty output, as in Kafka's reader."""
     try:
         reader = _kept.reader
     except AttributeError:
         reader = _kept.reader = zstandard.ZstdDecompressor()
-    return unfolded_streams(FRAMES, reader.decompressobj, data, most, odd)
+    return unfolded_streams(FRAMES, reader.decompressobj, data, most, tolerated)

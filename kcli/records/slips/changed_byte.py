@@ -40,9 +40,9 @@ def changed_byte_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
     difference = right ^ parts.crc
     places = [*changed_bytes(batch, difference)] if difference else []
     frames = [(at, batch[:at] + bytes([batch[at] ^ bits]) + batch[at + 1 :]) for at, bits in places]
-    odd = [place for place, byte in enumerate(difference.to_bytes(4, "big")) if byte]
-    if len(odd) == 1:
-        frames.append((CRC_AT + odd[0], replaced(batch, "crc", right)))
+    differing = [place for place, byte in enumerate(difference.to_bytes(4, "big")) if byte]
+    if len(differing) == 1:
+        frames.append((CRC_AT + differing[0], replaced(batch, "crc", right)))
     for at, frame in frames:
         if oddness_of(frame) is not None:
             words, now = f"with the byte {frame[at]:02x}", f"it is {batch[at]:02x}"

@@ -69,8 +69,8 @@ def covered_bytes(batch: bytes) -> dict[str, bytes]:
     for epoch in (0, -1):
         other = epoch.to_bytes(4, "big", signed=True)
         if other != batch[LENGTH_END:MAGIC_AT]:
-            early, said = other + batch[MAGIC_AT:CRC_AT], f"{STARTS[LENGTH_END]}, with {epoch} there"
-            covered |= {said: early + blank[CRC_AT:], f"{said}, but crc": early + batch[CRC_START:]}
+            early, description = other + batch[MAGIC_AT:CRC_AT], f"{STARTS[LENGTH_END]}, with {epoch} there"
+            covered |= {description: early + blank[CRC_AT:], f"{description}, but crc": early + batch[CRC_START:]}
     return covered
 
 

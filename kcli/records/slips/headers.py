@@ -60,8 +60,8 @@ Change = tuple[str, int, str, str, bytes]  # slip, at, words, question, mended
 
 
 def sound(hint: Hint) -> Iterator[Hint]:
-    if (odd := oddness_of(hint.frame)) is not None:
-        yield hint._replace(odd=odd + hint.odd)
+    if (oddness := oddness_of(hint.frame)) is not None:
+        yield hint._replace(odd=oddness + hint.odd)
 
 
 def resized(batch: bytes, repair: Repair) -> Iterator[Hint]:
@@ -93,16 +93,18 @@ def blank_of(edit: Edit, slip: str, name: str) -> Edit:
         return edit
     if name == "magic":
         return edit._replace(inserted=bytes([MAGIC]))
-    ones = name in SIGNED and len(edit.inserted) > 1
-    return edit._replace(inserted=b"\xff" * len(edit.inserted)) if ones else edit
+    is_minus_one = name in SIGNED and len(edit.inserted) > 1
+    return edit._replace(inserted=b"\xff" * len(edit.inserted)) if is_minus_one else edit
 
 
 def length_slips(batch: bytes) -> Iterator[Change]:
-    says, right = number(batch, "batchLength"), len(batch) - LENGTH_END
-    if says == right:
+    declared, right = number(batch, "batchLength"), len(batch) - LENGTH_END
+    if declared == right:
         return
     little = int_at(batch, SIZE_AT, LENGTH_END - SIZE_AT, "little")
-    question = "was it written little endian?" if little == right else LENGTHS.get(says - right, f"it says {says}")
+    question = (
+        "was it written little endian?" if little == right else LENGTHS.get(declared - right, f"it says {declared}")
+    )
     yield "length", SIZE_AT, f"with a batchLength of {right}", question, with_length(batch)
 
 
@@ -120,20 +122,22 @@ def magic_slips(batch: bytes) -> Iterator[Change]:
 
 def count_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
     """Yield changes of a wrong recordCount or lastOffsetDelta, by the other one and the records."""
-    there = count_records(parts.records) if parts.records is not None else None
-    if there is None or there == 0:
+    counted_records = count_records(parts.records) if parts.records is not None else None
+    if counted_records is None or counted_records == 0:
         return
     start, delta_start = FIELDS["recordCount"][0], FIELDS["lastOffsetDelta"][0]
-    counted = replaced(batch, "recordCount", there)
-    right = replaced(counted, "lastOffsetDelta", there - 1)
-    if parts.record_count != there:
+    counted = replaced(batch, "recordCount", counted_records)
+    right = replaced(counted, "lastOffsetDelta", counted_records - 1)
+    if parts.record_count != counted_records:
         question = (
-            "is it the last offset delta?" if parts.record_count == there - 1 else f"it says {parts.record_count}"
+            "is it the last offset delta?"
+            if parts.record_count == counted_records - 1
+            else f"it says {parts.record_count}"
         )
-        yield "count", start, f"with a recordCount of {there}, as many as there are", question, right
-    elif parts.last_delta != there - 1:
-        question = "is it the count?" if parts.last_delta == there else f"it says {parts.last_delta}"
-        yield "last offset delta", delta_start, f"with a lastOffsetDelta of {there - 1}", question, right
+        yield "count", start, f"with a recordCount of {counted_records}, as many as there are", question, right
+    elif parts.last_delta != counted_records - 1:
+        question = "is it the count?" if parts.last_delta == counted_records else f"it says {parts.last_delta}"
+        yield "last offset delta", delta_start, f"with a lastOffsetDelta of {counted_records - 1}", question, right
 
 
 def codec_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
@@ -153,8 +157,8 @@ def codec_slips(batch: bytes, parts: Parts) -> Iterator[Change]:
             mended = replaced(batch, "attributes", attributes & ~7 | codec)
             found = parts_of(mended)
             if found is not None and found.records is not None and count_records(found.records) == parts.record_count:
-                said = CODECS[parts.codec] if parts.codec < len(CODECS) else f"codec {parts.codec}"
-                yield "codec", CRC_START, f"with codec {name} in the attributes", f"do they say {said}?", mended
+                codec_text = CODECS[parts.codec] if parts.codec < len(CODECS) else f"codec {parts.codec}"
+                yield "codec", CRC_START, f"with codec {name} in the attributes", f"do they say {codec_text}?", mended
 
 
 def wrapper_slips(batch: bytes, parts: Parts) -> Iterator[Change]:

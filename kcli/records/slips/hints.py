@@ -29,7 +29,7 @@ GROUPS = {
     "all lengths": SIZES,
     "all numbers": NUMBERS,
 }
-SAID = {name: f"the length of {name}" for name in NUMBERS} | {
+NUMBER_TEXTS = {name: f"the length of {name}" for name in NUMBERS} | {
     "length": "the length",
     "timestampDelta": "timestampDelta",
     "offsetDelta": "offsetDelta",
@@ -70,8 +70,8 @@ def framed_hints(data: bytes) -> list[Hint]:
         found = varint_at(data, 0) if not width else (int_at(data, 0, width), width)
         if found is None or found[0] is None:
             continue
-        said, rest = found[0], data[found[1] :]
-        if said - len(rest) in (0, 1) and is_sound(rest):
+        prefix_text, rest = found[0], data[found[1] :]
+        if prefix_text - len(rest) in (0, 1) and is_sound(rest):
             words = "without the length in front of it"
             return [Hint("framing", 0, words, f"was one written as {name}?", rest, 0.0)]
     return []
@@ -118,7 +118,7 @@ def record_hints(batch: bytes, parts: Parts, data: bytes) -> Iterator[Hint]:
         return
     if problem[1] >= parts.record_count:
         return  # all records are there, with bytes after them
-    for form, name, fields in ways():
+    for form, name, fields in forms_to_try():
         forms = dict.fromkeys(fields, form.read)
         if every := read_records(data, parts.record_count, forms):
             mended = b"".join(record.canonical for record in every)
@@ -143,11 +143,11 @@ class Where(NamedTuple):
     at: int
 
 
-def ways() -> Iterator[tuple[Form, str, tuple[str, ...]]]:
+def forms_to_try() -> Iterator[tuple[Form, str, tuple[str, ...]]]:
     """Yield (form, text, names of numbers): each number by itself, and the groups that programs write in one form."""
     for form in FORMS:
-        yield from ((form, SAID[name], (name,)) for name in form.fields)
-        yield from ((form, said, names) for said, names in GROUPS.items() if set(names) <= {*form.fields})
+        yield from ((form, NUMBER_TEXTS[name], (name,)) for name in form.fields)
+        yield from ((form, text, names) for text, names in GROUPS.items() if set(names) <= {*form.fields})
 
 
 def rewritten(
@@ -155,10 +155,10 @@ def rewritten(
 ) -> Iterator[Hint]:
     """Yield a hint if the batch is right with these records."""
     mended = with_length(batch[:HEADER_SIZE] + bytes(compress(parts.codec, records, MAGIC)))
-    if (odd := oddness_of(mended)) is not None:
+    if (score := oddness_of(mended)) is not None:
         written = "put in" if where.numbers.startswith("attributes") else form.right
         words = f"with {where.numbers} {written}"
-        yield Hint(f"record {form.slip}", where.at, words, form.question, mended, odd + odd_records)
+        yield Hint(f"record {form.slip}", where.at, words, form.question, mended, score + odd_records)
 
 
 def position(parts: Parts, at: int) -> int:

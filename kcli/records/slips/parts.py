@@ -17,7 +17,7 @@ GZIP = 1  # a codec
 UNFOLDED = 1 << 22  # the most decompressed bytes of records that are read
 WRONG_CHECKSUM = 3.0  # oddness; a right checksum shows that nothing else was changed
 FAR = 1 << 40  # ms: a larger value is no delta
-ABSOLUTE, ODD = 6.0, 2.0  # oddness
+ABSOLUTE, SUSPECT = 6.0, 2.0  # oddness
 OLDEST, NEWEST = 10**9, 4 * 10**12  # ms
 LARGE = 1 << 40  # producer ids
 
@@ -86,17 +86,17 @@ def oddness_of(batch: bytes) -> float | None:
     problem, (steady, _largest), (earliest, latest) = record_values.walk_records(parts.records, parts.record_count)
     if problem is not None or not steady or parts.last_delta != parts.record_count - 1:
         return None
-    odd = 0.0 if crc32c(batch[CRC_START:]) == parts.crc else WRONG_CHECKSUM
-    odd += ABSOLUTE if parts.base_time > 0 and max(abs(earliest), abs(latest)) > FAR else 0.0
-    return odd + header_oddness(batch)
+    oddness = 0.0 if crc32c(batch[CRC_START:]) == parts.crc else WRONG_CHECKSUM
+    oddness += ABSOLUTE if parts.base_time > 0 and max(abs(earliest), abs(latest)) > FAR else 0.0
+    return oddness + header_oddness(batch)
 
 
 def header_oddness(batch: bytes) -> float:
     """Return how odd a header is: implausible times, or a producer with only some of id, epoch and sequence."""
     base, latest = number(batch, "baseTimestamp"), number(batch, "maxTimestamp")
     producer = [number(batch, name) for name in ("producerId", "producerEpoch", "baseSequence")]
-    odd = sum(ODD for time in (base, latest) if not (time in (-1, 0) or OLDEST < time < NEWEST))
-    odd += ODD if latest < base else 0.0
-    odd += 0.0 if len({value < 0 for value in producer}) == 1 else ODD
-    odd += sum(ODD for value in producer if value < -1 or value > LARGE)
-    return odd + (ODD if number(batch, "partitionLeaderEpoch") < -1 else 0.0)
+    oddness = sum(SUSPECT for time in (base, latest) if not (time in (-1, 0) or OLDEST < time < NEWEST))
+    oddness += SUSPECT if latest < base else 0.0
+    oddness += 0.0 if len({value < 0 for value in producer}) == 1 else SUSPECT
+    oddness += sum(SUSPECT for value in producer if value < -1 or value > LARGE)
+    return oddness + (SUSPECT if number(batch, "partitionLeaderEpoch") < -1 else 0.0)

@@ -76,8 +76,8 @@ def missing(data: bytes, at: int) -> tuple[int, int] | None:
     return 0, at
 
 
-def counting(what: str) -> Read:
-    """Return a reader of a length that counts a text's characters, or units of UTF-16 (`what`), and returns it in
+def counting(unit: str) -> Read:
+    """Return a reader of a length that counts a text's characters, or units of UTF-16 (`unit`), and returns it in
     bytes.
     """
 
@@ -86,7 +86,7 @@ def counting(what: str) -> Read:
         if found is None:
             return None
         sizes = text_sizes(data, found[1], found[0])
-        return next(((size, found[1]) for size, question in sizes if question == what), found)
+        return next(((size, found[1]) for size, question in sizes if question == unit), found)
 
     return read
 
@@ -118,8 +118,8 @@ FORMS = (
     Form("counts itself", "does it count its own bytes?", with_itself, ("length",)),
     Form("left out", "was it left out?", missing, ("timestampDelta", "offsetDelta", "headers")),
     *(
-        Form("counts characters", what, counting(what), ("key", "value", "headers.key", "headers.value"), "in bytes")
-        for what in (CHARACTERS, UNITS)
+        Form("counts characters", unit, counting(unit), ("key", "value", "headers.key", "headers.value"), "in bytes")
+        for unit in (CHARACTERS, UNITS)
     ),
     Form("attributes left out", "were they left out?", missing, ("attributes",)),
 )

@@ -93,7 +93,7 @@ class DraftFetching(Fetching):
 def check_draft(link: Session) -> None:
     if link.dialect != DIALECT:
         raise NetworkError(
-            f"{link.versions.who} does not speak the draft {DIALECT} (it has no IncrementalFetch, api key"
+            f"{link.versions.broker} does not speak the draft {DIALECT} (it has no IncrementalFetch, api key"
             f" {INCREMENTAL_FETCH})"
         )
 

@@ -267,7 +267,7 @@ class Fetching:
         header = {"requestApiVersion": version, "correlationId": correlation, "clientId": self.config["client.id"]}
         live = Captured(str(link.connection.address), captured.connection, header, time.time_ns(), None)
         try:
-            answer: Frame = await link.connection.exchange(frame, correlation, made.what)
+            answer: Frame = await link.connection.exchange(frame, correlation, made.name)
             response = made.decode(answer)
         except NetworkError as error:
             return live, None, str(error)

@@ -62,6 +62,6 @@ class Nodes:
         if chosen is None:
             chosen = versions.best(FETCH)  # raises
         if chosen != captured:
-            who, theirs = versions.who, versions.ranges[FETCH]
-            self.notify(f"Fetch v{captured} in the capture, v{chosen} here: {who} takes {theirs}")
+            broker, theirs = versions.broker, versions.ranges[FETCH]
+            self.notify(f"Fetch v{captured} in the capture, v{chosen} here: {broker} takes {theirs}")
         return chosen

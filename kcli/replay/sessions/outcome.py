@@ -61,8 +61,8 @@ def pair(fetcher: Fetcher, fetches: list[LiveFetch], names: Mapping[str, str], l
         captured.add(each.step.captured, names)
         live.add(each.live, names)
     problems = [(number, each.problem) for number, each in enumerate(fetches) if each.problem]
-    one, other = captured.report(), live.report()
-    return Pair(run, one, other, compare(one, other, level), problems, fetches)
+    captured_report, live_report = captured.report(), live.report()
+    return Pair(run, captured_report, live_report, compare(captured_report, live_report, level), problems, fetches)
 
 
 def set_apart(found: Sequence[Pair], reason: Callable[[Captured, Sequence[str]], str]) -> None:

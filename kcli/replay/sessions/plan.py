@@ -97,8 +97,8 @@ class ReplayPlan:
         return {key for step in steps for key, reported in step.captured.reported if reported[RECORDS_BYTES] > 0}
 
 
-def make_plan(exchanges: Iterable[Captured], wants: Callable[[Captured], bool] | None = None) -> ReplayPlan:
-    """Plan the replay of a capture's fetches, which may be in any order. wants: keep only sessions with a fetch for
+def make_plan(exchanges: Iterable[Captured], is_wanted: Callable[[Captured], bool] | None = None) -> ReplayPlan:
+    """Plan the replay of a capture's fetches, which may be in any order. is_wanted: keep only sessions with a fetch for
     which it is true.
     """
     plan = ReplayPlan([], Counter())
@@ -119,20 +119,20 @@ def make_plan(exchanges: Iterable[Captured], wants: Callable[[Captured], bool] |
         fetcher.steps.append(ReplayStep((each.ns - start) / 1e9, each, reconnect))
         if each.granted:
             by_session[each.server, each.granted] = fetcher
-    if wants is not None:
-        choose_sessions(plan, wants)
+    if is_wanted is not None:
+        choose_sessions(plan, is_wanted)
     for fetcher in plan.fetchers:
         fetcher.carried = carried_partitions(fetcher)
         plan.followers += sum(step.captured.replica_id >= 0 for step in fetcher.steps)
     return plan
 
 
-def choose_sessions(plan: ReplayPlan, wants: Callable[[Captured], bool]) -> None:
+def choose_sessions(plan: ReplayPlan, is_wanted: Callable[[Captured], bool]) -> None:
     """Drop sessions without a fetch that is wanted. The others keep all their fetches, because without a session's
     start none of them would be answered as captured.
     """
     for fetcher in plan.fetchers:
-        sessions = [each for each in sessions_of(fetcher) if any(wants(step.captured) for step in each)]
+        sessions = [each for each in sessions_of(fetcher) if any(is_wanted(step.captured) for step in each)]
         fetcher.steps = [step for session in sessions for step in session]
     plan.fetchers = [each for each in plan.fetchers if each.steps]
     start = min((each.steps[0].seconds for each in plan.fetchers), default=0.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
 from kcli.counting import counted
-from kcli.replay.engine import ReplayOptions, Rhythm, act, given, together
+from kcli.replay.engine import ReplayOptions, Rhythm, act, iterate, together
 from kcli.replay.sessions.conducting import CapturedBrokers, Conductor
 from kcli.replay.sessions.drafting import DraftFetching
 from kcli.replay.sessions.fetching import Fetching, Stage
@@ -64,15 +64,15 @@ async def replay(  # noqa: PLR0913  four say what to replay, four report
     different text; done: called after each step; outcome: filled step by step, for a caller that needs the results up
     to a cancellation
     """
-    say = once(notify)
+    notify_once = once(notify)
     outcome = outcome if outcome is not None else Replayed([])
     async with Client(config) as client:
         verbatim = brokers is not None and options.is_captured and not plan.has_drafts
         if verbatim:
             target = Target(client, {}, {})
         else:
-            target = await find_target(client, plan, names, options.topics, create=options.create, notify=say)
-            note_empty(target, plan, say)
+            target = await find_target(client, plan, names, options.topics, create=options.create, notify=notify_once)
+            note_empty(target, plan, notify_once)
         kind = VerbatimFetching if verbatim else DraftFetching if options.mode == "draft" else Fetching
         for _ in range(options.repeat):
             positions = Positions(options.offsets, target.bounds)
@@ -86,21 +86,21 @@ async def replay(  # noqa: PLR0913  four say what to replay, four report
                 rhythm=rhythm,
                 full=options.mode == "full",
                 brokers=brokers,
-                notify=say,
+                notify=notify_once,
                 done=done,
             )
             async with together() as begin:
                 for each in plan.fetchers:
                     fetching = kind(each, named(config, each, options.mode), stage)
                     outcome.fetchers.append((each, fetching.results))
-                    begin(act(fetching, given(each.steps), rhythm))
+                    begin(act(fetching, iterate(each.steps), rhythm))
                 if conductor is not None:
                     begin(conductor.run())
             outcome.clamped = max(outcome.clamped, len(positions.clamped))
     return outcome
 
 
-def note_empty(target: Target, plan: ReplayPlan, say: Callable[[str], None]) -> None:
+def note_empty(target: Target, plan: ReplayPlan, notify: Callable[[str], None]) -> None:
     """Report the number of partitions that had records in the capture, but have none on the cluster."""
     empty = sum(
         target.bounds[key].latest == 0 and target.names[key[0]] not in INTERNAL
@@ -108,7 +108,7 @@ def note_empty(target: Target, plan: ReplayPlan, say: Callable[[str], None]) -> 
         if key in target.bounds
     )
     if empty:
-        say(f"the cluster has no records in {counted(empty, 'partition')} that gave some (--fill writes them)")
+        notify(f"the cluster has no records in {counted(empty, 'partition')} that gave some (--fill writes them)")
 
 
 def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:
@@ -123,11 +123,11 @@ def named(config: ClientConfig, fetcher: Fetcher, mode: str) -> ClientConfig:
 
 
 def once(notify: Callable[[str], None]) -> Callable[[str], None]:
-    said: set[str] = set()
+    sent: set[str] = set()
 
-    def say(text: str) -> None:
-        if text not in said:
-            said.add(text)
+    def notify_new(text: str) -> None:
+        if text not in sent:
+            sent.add(text)
             notify(text)
 
-    return say
+    return notify_new

@@ -29,8 +29,8 @@ def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) ->
         made[name] = []
         for index in range(seen.partitions):
             known = seen.replicas.get(index) or [by_address.get(seen.servers.get(index, ""), -1)]
-            there = dict.fromkeys(nodes[each] for each in known if each in nodes)
-            made[name].append(list(there) or [live[index % len(live)]])
+            leaders = dict.fromkeys(nodes[each] for each in known if each in nodes)
+            made[name].append(list(leaders) or [live[index % len(live)]])
     return made
 
 
@@ -45,7 +45,7 @@ def live_sizes(survey: Survey, mapping: Mapping[str, str], client: Client) -> di
     return sizes
 
 
-async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
+async def note_missing(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
     """Report the partitions whose captured fetches found records that the cluster lacks, in one line. Raises
     NetworkError.
     """
@@ -56,9 +56,9 @@ async def note_lacking(client: Client, survey: Survey, topics: LiveTopics, notif
         if client.leader(topics.live_name(name), index) is not None
     }
     bounds = await list_offsets(client, wanted)
-    lacking = [f"{name}[{index}]" for (name, index), offset in wanted.items() if bounds[name, index].latest <= offset]
-    if lacking:
-        notify(f"the cluster lacks records that the capture's fetches found, in {shown(lacking)} (--fill writes them)")
+    missing = [f"{name}[{index}]" for (name, index), offset in wanted.items() if bounds[name, index].latest <= offset]
+    if missing:
+        notify(f"the cluster lacks records that the capture's fetches found, in {shown(missing)} (--fill writes them)")
 
 
 def is_left(seen: SeenTopic, alone: bool) -> bool:

@@ -65,50 +65,58 @@ class Comparer:
         """
         scope = outer if plan is None else scope_in(captured, plan, outer, self.identities)
         resource = captured.get("resourceType", resource)
-        for name, one in captured.items():
+        for name, captured_value in captured.items():
             if name not in live or name in OF_CLUSTER or name.startswith("_"):
                 continue
             other, place = live[name], f"{path}{name}"
-            what = None if plan is None else plan.fields.get(name)
-            if isinstance(one, dict) and isinstance(other, dict):
-                below = what if isinstance(what, FieldPlan) else None
-                yield from self.compare(one, other, below, scope, f"{place}.", resource)
-            elif isinstance(one, list) and isinstance(other, list):
-                yield from self.compare_lists(one, other, what, scope, place, resource)
+            field_plan = None if plan is None else plan.fields.get(name)
+            if isinstance(captured_value, dict) and isinstance(other, dict):
+                below = field_plan if isinstance(field_plan, FieldPlan) else None
+                yield from self.compare(captured_value, other, below, scope, f"{place}.", resource)
+            elif isinstance(captured_value, list) and isinstance(other, list):
+                yield from self.compare_lists(captured_value, other, field_plan, scope, place, resource)
             elif name.endswith("rrorCode"):
-                if one != other:
-                    yield f"{place}: {one}, live {other}"
-            elif self.strict and one != other and self.is_secret(place, captured, resource):
-                yield f"{place}: {brief(hidden(one))}, live {brief(hidden(other))}"
+                if captured_value != other:
+                    yield f"{place}: {captured_value}, live {other}"
+            elif self.strict and captured_value != other and self.is_secret(place, captured, resource):
+                yield f"{place}: {brief(hidden(captured_value))}, live {brief(hidden(other))}"
             elif self.strict:
-                yield from self.compare_values(one, other, what, scope, place)
+                yield from self.compare_values(captured_value, other, field_plan, scope, place)
 
     def is_secret(self, place: str, captured: Body, resource: int) -> bool:
         how = self.secrets.get(place)
         return how is not None and (how == ALWAYS or is_hidden_config(captured, resource))
 
     def compare_lists(
-        self, one: list[Any], other: list[Any], what: str | FieldPlan | None, scope: Scope, place: str, resource: int
+        self,
+        captured: list[Any],
+        live: list[Any],
+        field_plan: str | FieldPlan | None,
+        scope: Scope,
+        place: str,
+        resource: int,
     ) -> Iterator[str]:
-        if not self.partial and len(one) != len(other):
-            yield f"{place}: {len(one)} entries, live {len(other)}"
-        below = what if isinstance(what, FieldPlan) else None
-        for left, right in aligned(one, other, self.identities):
+        if not self.partial and len(captured) != len(live):
+            yield f"{place}: {len(captured)} entries, live {len(live)}"
+        below = field_plan if isinstance(field_plan, FieldPlan) else None
+        for left, right in aligned(captured, live, self.identities):
             if isinstance(left, dict) and isinstance(right, dict):
                 yield from self.compare(left, right, below, scope, f"{place}.", resource)
             elif self.strict:
-                yield from self.compare_values(left, right, what, scope, place)
+                yield from self.compare_values(left, right, field_plan, scope, place)
 
-    def compare_values(self, one: Any, other: Any, what: Any, scope: Scope, place: str) -> Iterator[str]:
-        if what == "records":
-            if not self.partial and content_of(one) != content_of(other):
+    def compare_values(self, captured: Any, live: Any, field_plan: Any, scope: Scope, place: str) -> Iterator[str]:
+        if field_plan == "records":
+            if not self.partial and content_of(captured) != content_of(live):
                 yield f"{place}: other records"
             return
-        if what in ("inside", "node", "leader epoch"):
+        if field_plan in ("inside", "node", "leader epoch"):
             return
-        expected = one if what is None or one is None else self.identities.live(what, one, scope)
-        if expected != other:
-            yield f"{place}: {brief(expected)}, live {brief(other)}"
+        expected = (
+            captured if field_plan is None or captured is None else self.identities.live(field_plan, captured, scope)
+        )
+        if expected != live:
+            yield f"{place}: {brief(expected)}, live {brief(live)}"
 
 
 def hidden(secret: bytes | str | None) -> Hidden | None:
@@ -138,12 +146,12 @@ def content_of(data: Any) -> list[tuple[Any, ...]]:
 
 def records_in(body: Body, plan: FieldPlan) -> Iterator[bytes]:
     """Yield every records field with content in a message."""
-    for name, what in plan.fields.items():
+    for name, field_plan in plan.fields.items():
         item = body.get(name)
         if not item:
             continue
-        if what == "records":
+        if field_plan == "records":
             yield item
-        elif isinstance(what, FieldPlan):
+        elif isinstance(field_plan, FieldPlan):
             for each in item if isinstance(item, list) else (item,):
-                yield from records_in(each, what)
+                yield from records_in(each, field_plan)

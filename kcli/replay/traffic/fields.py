@@ -92,4 +92,4 @@ def kind_of(field: Field, rule: FieldRule | None) -> str | None:
         return None
     if field.element == "string" and rule.kind in OF_NAMES:
         return OF_NAMES[rule.kind]
-    return OF_WAYS.get(rule.way)
+    return OF_WAYS.get(rule.method)

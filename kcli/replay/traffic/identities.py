@@ -52,8 +52,8 @@ class Identities:
 
     def live(self, kind: str, value: Any, scope: Scope) -> Any:
         """Return the live value for a captured value of a request."""
-        way = WAYS.get(kind)
-        return value if way is None else way(self, value, scope)
+        live_value = LIVE_VALUES.get(kind)
+        return value if live_value is None else live_value(self, value, scope)
 
     def suffixed(self, name: str, _scope: Scope) -> str:
         """Return the live name of a group or a transactional id."""
@@ -150,7 +150,7 @@ class Identities:
         del known[:-MOST_SHIFTS]
 
 
-WAYS: Mapping[str, Callable[[Identities, Any, Scope], Any]] = {
+LIVE_VALUES: Mapping[str, Callable[[Identities, Any, Scope], Any]] = {
     "topic": lambda ids, name, _: ids.topics.live_name(name),
     "topic id": lambda ids, value, _: ids.topics.live_id(value),
     "group": Identities.suffixed,

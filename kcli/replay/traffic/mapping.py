@@ -50,23 +50,23 @@ class Mapper:
         scope = scope_in(value, plan, outer, self.identities)
         made = dict(value)
         made.pop("_topicName", None)
-        for name, what in plan.fields.items():
+        for name, field_plan in plan.fields.items():
             item = value.get(name)
             if item is None:
                 continue
-            if isinstance(what, FieldPlan):
-                nested = what
+            if isinstance(field_plan, FieldPlan):
+                nested = field_plan
                 made[name] = (
                     [self.rewritten(each, nested, scope) for each in item]
                     if isinstance(item, list)
                     else self.rewritten(item, nested, scope)
                 )
-            elif what == "inside":
+            elif field_plan == "inside":
                 made[name] = self.inside(item, plan.inside[name], scope)
             elif isinstance(item, list):
-                made[name] = [self.identities.live(what, each, scope) for each in item]
+                made[name] = [self.identities.live(field_plan, each, scope) for each in item]
             else:
-                made[name] = self.identities.live(what, item, scope)
+                made[name] = self.identities.live(field_plan, item, scope)
         return made
 
     def inside(self, data: bytes, message: str, scope: Scope) -> bytes:
@@ -100,20 +100,20 @@ class Mapper:
         if isinstance(live.get("topicId"), str):
             self.topics.put(live.get("name") or live.get("topic") or "", live["topicId"])
         failed = captured.get("errorCode") or live.get("errorCode")
-        for name, what in plan.fields.items():
+        for name, field_plan in plan.fields.items():
             one, other = captured.get(name), live.get(name)
             if one is None or other is None:
                 continue
-            if isinstance(what, FieldPlan):
+            if isinstance(field_plan, FieldPlan):
                 if isinstance(one, list):
                     for left, right in aligned(one, other, self.identities):
-                        self.compare(left, right, what, scope, offsets)
+                        self.compare(left, right, field_plan, scope, offsets)
                 else:
-                    self.compare(one, other, what, scope, offsets)
-            elif isinstance(one, list) or what == "member" or (what == "offset" and not offsets):
+                    self.compare(one, other, field_plan, scope, offsets)
+            elif isinstance(one, list) or field_plan == "member" or (field_plan == "offset" and not offsets):
                 continue
             elif not failed:
-                self.identities.learn(what, one, other, scope)
+                self.identities.learn(field_plan, one, other, scope)
 
 
 def scope_in(value: Body, plan: FieldPlan, outer: Scope, identities: Identities) -> Scope:

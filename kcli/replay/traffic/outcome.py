@@ -32,7 +32,7 @@ PASSING = words(
 # In captured responses also errors that depend on a group's timing: another member has joined or left.
 OF_THE_TIME = PASSING | {"REBALANCE_IN_PROGRESS"}
 # Errors of a cluster that lacks the subject of a request: no authorizer, a feature that is off.
-LACKING = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
+UNSUPPORTED = words("SECURITY_DISABLED UNSUPPORTED_VERSION DELEGATION_TOKEN_AUTH_DISABLED")
 # Errors for a client that is no member of the group.
 STRANGERS = words("UNKNOWN_MEMBER_ID ILLEGAL_GENERATION FENCED_MEMBER_EPOCH STALE_MEMBER_EPOCH GROUP_ID_NOT_FOUND")
 UNREADY = "the captured cluster was not ready"
@@ -65,13 +65,13 @@ class Latencies:
 
 @dataclass
 class Pace:
-    """The pace of sent requests. seconds: duration of all runs; asked: seconds that they should take at the requested
-    speed, None without one; late: delays of requests behind their time, in ms.
+    """The pace of sent requests. seconds: duration of all runs; planned_seconds: seconds that they should take at the
+    requested speed, None without one; late: delays of requests behind their time, in ms.
     """
 
     sent: int = 0
     seconds: float = 0.0
-    asked: float | None = None
+    planned_seconds: float | None = None
     late: Latencies = field(default_factory=Latencies)
 
     def add(self, late: float | None) -> None:
@@ -80,16 +80,16 @@ class Pace:
         if late is not None:
             self.late.add(max(0.0, 1000 * late))
 
-    def end(self, seconds: float, asked: float | None) -> None:
+    def end(self, seconds: float, planned_seconds: float | None) -> None:
         """Add the duration of a run in seconds, and the one that it should have had."""
         self.seconds += seconds
-        if asked is not None:
-            self.asked = (self.asked or 0.0) + asked
+        if planned_seconds is not None:
+            self.planned_seconds = (self.planned_seconds or 0.0) + planned_seconds
 
     @property
     def asked_rate(self) -> float | None:
         """The requested number of requests a second; None: as many as possible."""
-        return round(self.sent / self.asked, 1) if self.asked else None
+        return round(self.sent / self.planned_seconds, 1) if self.planned_seconds else None
 
     @property
     def rate(self) -> float | None:
@@ -159,8 +159,8 @@ class ApiOutcome:
 
     skipped: {reason: requests that were not sent}; problems: {reason: sent requests without a response}
 
-    lacking: {reason: exchanges that are not compared because the cluster lacks their subject}; excused: errors of
-    captured responses that were transient, minus the live errors in their place
+    not_comparable: {reason: exchanges that are not compared because the cluster lacks their subject}; excused: errors
+    of captured responses that were transient, minus the live errors in their place
     """
 
     api: str
@@ -168,7 +168,7 @@ class ApiOutcome:
     live: ApiTotals = field(default_factory=ApiTotals)
     skipped: Counter[str] = field(default_factory=Counter)
     problems: Counter[str] = field(default_factory=Counter)
-    lacking: Counter[str] = field(default_factory=Counter)
+    not_comparable: Counter[str] = field(default_factory=Counter)
     excused: Counter[str] = field(default_factory=Counter)
     differences: Counter[str] = field(default_factory=Counter)
 
@@ -195,7 +195,7 @@ class ApiOutcome:
             "live": self.live.as_dict(),
             "skipped": dict(self.skipped),
             "problems": dict(self.problems),
-            "lacking": dict(self.lacking),
+            "lacking": dict(self.not_comparable),
             "differences": [*self.verdicts(level), *(f"{text} ({n})" for text, n in self.differences.items())],
         }
 
@@ -249,8 +249,8 @@ class Outcome:
 
     def add(self, captured: Exchange, live: Exchange, identities: Identities) -> None:
         """Add a captured exchange and its live one, and compare them."""
-        if reason := self.reason_of_lack(captured, live, identities):
-            self.lack(captured, live, reason)
+        if reason := self.reason_not_comparable(captured, live, identities):
+            self.count_not_comparable(captured, live, reason)
             return
         api = self.api(captured)
         api.captured.add(captured, self.dialect)
@@ -279,15 +279,15 @@ class Outcome:
         if not texts and captured.errors != live.errors:
             self.differ(captured, live, f"errors {captured.errors}, live {live.errors}", counts=False)
 
-    def reason_of_lack(self, captured: Exchange, live: Exchange, identities: Identities) -> str:
+    def reason_not_comparable(self, captured: Exchange, live: Exchange, identities: Identities) -> str:
         """Return why two exchanges can't be compared; "" if they can."""
         if live.errors == captured.errors:
             return ""
         if captured.api_key == API_VERSIONS:
             return "the clusters have other versions"
-        for who, one, other in (("cluster answers", live, captured), ("captured cluster answered", captured, live)):
-            if lacks := LACKING.intersection(one.errors).difference(other.errors):
-                return f"the {who} {', '.join(sorted(lacks))}"
+        for subject, one, other in (("cluster answers", live, captured), ("captured cluster answered", captured, live)):
+            if unsupported := UNSUPPORTED.intersection(one.errors).difference(other.errors):
+                return f"the {subject} {', '.join(sorted(unsupported))}"
         if captured.api_key == FETCH and is_of_brokers(live.response, identities.topics):
             return "what brokers keep in internal topics is the cluster's own"
         if self.lost:
@@ -298,13 +298,13 @@ class Outcome:
             return OLD_MEMBER
         return ""
 
-    def lack(self, captured: Exchange, live: Exchange | None, reason: str) -> None:
+    def count_not_comparable(self, captured: Exchange, live: Exchange | None, reason: str) -> None:
         """Add a captured exchange that the cluster can't make again. live: the live one, if the request was sent."""
         api = self.api(captured)
         api.captured.add(captured, self.dialect, judged=False)
         if live is not None:
             api.live.add(live, self.dialect, judged=False)
-        api.lacking[reason] += 1
+        api.not_comparable[reason] += 1
         if reason != UNREADY and captured.api not in READS:
             why = "began before the capture" if reason == OLD_MEMBER else "could not form"
             self.lost = {group: f"group {group} {why}" for group in groups_in(captured.request)} | self.lost

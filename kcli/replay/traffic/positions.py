@@ -22,24 +22,24 @@ NAMES = ("topic", "topicId")
 class LivePositions:
     """The positions of one connection, by live topic and partition: of the captured client and of the live one.
 
-    asked: partitions of the fetch session, or of the latest fetch without one, each with its topic's names; may_lag: do
-    not skip records that the live cluster has not returned yet
+    requested: partitions of the fetch session, or of the latest fetch without one, each with its topic's names;
+    may_lag: do not skip records that the live cluster has not returned yet
     """
 
     def __init__(self, topics: LiveTopics, *, may_lag: bool = False) -> None:
         self.topics, self.may_lag = topics, may_lag
         self.captured: dict[Key, int] = {}
         self.live: dict[Key, int] = {}
-        self.asked: dict[Key, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self.requested: dict[Key, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def request(self, captured: Body, live: dict[str, Any]) -> None:
         """Set the offsets of a live Fetch. Its partitions are those of the captured one in the same order."""
         goes_on = live.get("sessionEpoch", FINAL_EPOCH) > FULL_EPOCH
         if not goes_on:
-            self.asked.clear()
+            self.requested.clear()
         for topic in live.get("forgottenTopicsData") or ():
             for index in topic["partitions"]:
-                self.asked.pop((self.live_name(topic), index), None)
+                self.requested.pop((self.live_name(topic), index), None)
         named = set()
         for one, topic in zip(captured["topics"], live["topics"], strict=True):
             names = {name: topic[name] for name in NAMES if name in topic}
@@ -48,11 +48,11 @@ class LivePositions:
                 if key in self.live and self.captured.get(key) == before["fetchOffset"]:
                     part["fetchOffset"] = self.live[key] if self.may_lag else max(self.live[key], part["fetchOffset"])
                 self.captured[key], self.live[key] = before["fetchOffset"], part["fetchOffset"]
-                self.asked[key] = names, part
+                self.requested[key] = names, part
                 named.add(key)
-        for key, (names, part) in self.asked.items() if goes_on else ():
+        for key, (names, part) in self.requested.items() if goes_on else ():
             if key not in named and self.live[key] != part["fetchOffset"]:
-                self.asked[key] = names, (moved := part | {"fetchOffset": self.live[key]})
+                self.requested[key] = names, (moved := part | {"fetchOffset": self.live[key]})
                 live["topics"].append(names | {"partitions": [moved]})
 
     def answer(self, captured: Body | None, live: Body) -> None:

@@ -81,7 +81,7 @@ class LiveConnection:
 
     def leave_out(self, step: Step, reason: str) -> None:
         """Send nothing for a step, and count it by the reason."""
-        self.shared.outcome.lack(step.exchange, None, reason)
+        self.shared.outcome.count_not_comparable(step.exchange, None, reason)
         self.shared.rhythm.done(step)
 
     async def send(self, step: Step) -> None:
@@ -114,7 +114,7 @@ class LiveConnection:
             self.shared.outcome.add(exchange, self.live(exchange, session, begun, frame, None, None), self.identities)
             self.shared.rhythm.done(step)
             return
-        answer = self.ask(exchange, version, frame, line)
+        answer = self.request(exchange, version, frame, line)
         task = asyncio.create_task(self.take(step, version, line, begun, frame, answer))
         self.answers.add(task)
         task.add_done_callback(self.answers.discard)
@@ -127,12 +127,12 @@ class LiveConnection:
     async def coordinating(self, body: Mapping[str, Any], session: Session) -> Session:
         """Return a connection to the coordinator of a request's transaction; `session` if there is no other."""
         key = CoordinatorType.TRANSACTION, body.get("transactionalId") or ""
-        there = self.shared.destinations.coordinators.get(key)
-        if there is None or there == session.connection.address:
+        coordinator = self.shared.destinations.coordinators.get(key)
+        if coordinator is None or coordinator == session.connection.address:
             return session
-        return await self.shared.destinations.client.session_at(there)
+        return await self.shared.destinations.client.session_at(coordinator)
 
-    def ask(self, exchange: Exchange, version: int, frame: bytes, line: OpenConnection) -> asyncio.Future[bytes]:
+    def request(self, exchange: Exchange, version: int, frame: bytes, line: OpenConnection) -> asyncio.Future[bytes]:
         """Send a request's frame. Returns the future of the response's frame."""
         line.record(FROM_CLIENT, frame)
         correlation = int.from_bytes(frame[4:8], "big", signed=True)
@@ -180,7 +180,7 @@ class LiveConnection:
                 joined = live if exchange.api_key == JOIN_GROUP and not live.errors else None
                 line = await self.lines.to(exchange)
                 frame, begun = self.requests.again(frame, exchange, version, line.session), time.time_ns()
-                answer = self.ask(exchange, version, frame, line)
+                answer = self.request(exchange, version, frame, line)
             self.learn(exchange, live)
             outcome.add(exchange, live, self.identities)
             if exchange.api_key == END_TXN and not live.errors:

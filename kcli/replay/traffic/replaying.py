@@ -21,7 +21,7 @@ from kcli.replay.topic_mapping import LiveTopics
 from kcli.replay.traffic.appends import Appends
 from kcli.replay.traffic.captured_exchanges import in_order
 from kcli.replay.traffic.choice import Choice
-from kcli.replay.traffic.cluster import live_replicas, live_sizes, note_lacking
+from kcli.replay.traffic.cluster import live_replicas, live_sizes, note_missing
 from kcli.replay.traffic.destinations import Destinations, coordinator
 from kcli.replay.traffic.identities import Identities
 from kcli.replay.traffic.mapping import Mapper
@@ -144,7 +144,7 @@ async def prepare(client: Client, setting: Setting) -> Destinations:
     await find_topics(client, live_sizes(survey, topics.mapping, client), options.create, setting.notify, replicas)
     for name, topic in client.metadata.topics.items():
         topics.put(name, topic.id or "")
-    await note_lacking(client, survey, topics, setting.notify)
+    await note_missing(client, survey, topics, setting.notify)
     coordinators: dict[tuple[int, str], Address] = {}
     for kind, key in sorted((kind, key + suffix) for kind, key in survey.coordinated for suffix in options.suffixes):
         address = await coordinator(client, kind, key)

@@ -76,9 +76,9 @@ class SeenTopic:
 class Survey:
     """A survey of the exchanges that a replay makes again.
 
-    topics: {captured name or id: topic} of the topics that the capture shows to exist; asked: topics that the requests
-    name; connections: {connection: number of requests}; routes: {connection: purpose}; left_out: {reason: number of
-    exchanges}
+    topics: {captured name or id: topic} of the topics that the capture shows to exist; requested: topics that the
+    requests name; connections: {connection: number of requests}; routes: {connection: purpose}; left_out: {reason:
+    number of exchanges}
 
     coordinated: (keyType, key) of groups and transactions; rounds: {round: number of members that joined together};
     nodes: {captured id: address that brokers announce}; servers: addresses that requests were sent to
@@ -86,7 +86,7 @@ class Survey:
 
     names: TopicNames = field(default_factory=TopicNames)
     topics: dict[str, SeenTopic] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)
+    requested: set[str] = field(default_factory=set)
     connections: Counter[str] = field(default_factory=Counter)
     routes: dict[str, ConnectionPurpose] = field(default_factory=dict)
     coordinated: set[tuple[int, str]] = field(default_factory=set)
@@ -102,7 +102,7 @@ class Survey:
         itself.
         """
         found: dict[str, SeenTopic] = {}
-        for each in self.asked:
+        for each in self.requested:
             name = self.names.names.get(each, each)
             seen = [self.topics[key] for key in {each, name} if key in self.topics and self.topics[key].partitions]
             for one in seen:
@@ -144,7 +144,7 @@ def take(made: Survey, exchange: Exchange, dialect: str | None, *, wanted: bool)
     made.connections[exchange.connection] += 1
     made.servers.add(exchange.link.server)
     named = names_of(exchange, dialect)
-    made.asked.update(topic_text(topic) for topic in named.topics)
+    made.requested.update(topic_text(topic) for topic in named.topics)
     keys = coordinator_keys(exchange.api_key, request, named)
     made.coordinated.update(keys)
     if exchange.connection not in made.routes and exchange.api_key != FIND_COORDINATOR:

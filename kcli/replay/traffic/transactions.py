@@ -50,17 +50,17 @@ class Transactions:
         if since is None or not name or captured < since or version >= since:
             return
         known = self.added.setdefault(name, set())
-        who = {"transactionalId": name, **producer_of(api_key, body)}
+        producer = {"transactionalId": name, **producer_of(api_key, body)}
         if api_key == TXN_OFFSET_COMMIT:
             if body["groupId"] not in known:
-                await ask(session, ADD_OFFSETS_TO_TXN, who | {"groupId": body["groupId"]})
+                await request(session, ADD_OFFSETS_TO_TXN, producer | {"groupId": body["groupId"]})
                 known.add(body["groupId"])
             return
         new = {(topic["name"], part["index"]) for topic in body["topicData"] for part in topic["partitionData"]} - known
         if new:
             topics = [{"name": topic, "partitions": [index]} for topic, index in sorted(new)]
-            below = {f"v3AndBelow{key[0].upper()}{key[1:]}": value for key, value in who.items()}
-            await ask(session, ADD_PARTITIONS_TO_TXN, below | {"v3AndBelowTopics": topics}, high=OF_CLIENTS)
+            below = {f"v3AndBelow{key[0].upper()}{key[1:]}": value for key, value in producer.items()}
+            await request(session, ADD_PARTITIONS_TO_TXN, below | {"v3AndBelowTopics": topics}, high=OF_CLIENTS)
             known |= new
 
 
@@ -77,7 +77,7 @@ def producer_of(api_key: int, body: Body) -> dict[str, int]:
     return {"producerId": -1, "producerEpoch": -1}
 
 
-async def ask(session: Session, api_key: int, body: Body, high: int = 32_767) -> None:
+async def request(session: Session, api_key: int, body: Body, high: int = 32_767) -> None:
     """Send a request until the previous transaction has ended. Other errors are ignored; the caller's own request will
     show them. Raises BrokerError if that transaction does not end.
     """

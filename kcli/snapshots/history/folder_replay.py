@@ -103,13 +103,13 @@ class FolderReplay:
         following = FollowedSnapshot(self.dialect, loader.changes)
         self.examine(Path(self.path(snapshot)), following)
         following.finish(snapshot)
-        matched, given = loader.changes.end_matching(), following.loader.image
+        matched, expected = loader.changes.end_matching(), following.loader.image
         if not following.is_sound or matched != image.partition_count():
             return False
-        for identity, topic in given.topics.items():
+        for identity, topic in expected.topics.items():
             if identity in image.topics:
                 topic.partitions = image.topics[identity].partitions
-        return next(diff_images(image, given, secrets=True), None) is None
+        return next(diff_images(image, expected, secrets=True), None) is None
 
     def finish(self) -> bool:
         """Return whether there is nothing to report. It is called after the last segment."""

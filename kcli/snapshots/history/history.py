@@ -49,14 +49,14 @@ class HistoryLoader(Loader):
         *,
         strict: bool = True,
         secrets: bool = False,
-        wants: Callable[[Object], bool] = lambda _: True,
+        is_wanted: Callable[[Object], bool] = lambda _: True,
         partitions: Collection[tuple[Hashable, ...]] | None = None,
     ) -> None:
-        """Follow a log. wants: returns whether an object's changes are reported; secrets: show them; partitions: report
-        changes of only these (topic name, number), which is much faster for a few of them; None reports all.
+        """Follow a log. is_wanted: returns whether an object's changes are reported; secrets: show them; partitions:
+        report changes of only these (topic name, number), which is much faster for a few of them; None reports all.
         """
         super().__init__(dialect, strict=strict)
-        self.report, self.secrets, self.wants, self.partitions = report, secrets, wants, partitions
+        self.report, self.secrets, self.wants, self.partitions = report, secrets, is_wanted, partitions
         watched: dict[Any, set[Any]] = {}
         for topic, number in partitions or ():
             watched.setdefault(topic, set()).add(number)
@@ -80,10 +80,10 @@ class HistoryLoader(Loader):
         if kind == ControlType.KRAFT_VERSION and version != self.image.kraft_version:
             before = None if version is None else {"name": "kraft.version", "level": version}
             after = {"name": "kraft.version", "level": self.image.kraft_version}
-            self.tell(offset, name, row_change("features", before, after))
+            self.report_change(offset, name, row_change("features", before, after))
         if kind == ControlType.LEADER_CHANGE and self.batch is not None:
             after = {"name": "metadata quorum", "leader": leader, "epoch": self.batch.leader_epoch}
-            self.tell(offset, "LeaderChangeMessage", row_change("leader", None, after))
+            self.report_change(offset, "LeaderChangeMessage", row_change("leader", None, after))
 
     def watch(self, offset: int, name: str, value: dict[str, Any], apply: Callable[[], None]) -> None:
         """Apply a record, and report the objects whose rows differ after it."""
@@ -96,7 +96,7 @@ class HistoryLoader(Loader):
         for found, (was, shown) in zip(objects, before, strict=True):
             now, seen = self.look(found)
             if was != now:
-                self.tell(offset, name, row_change(found[0], was, now, shown, seen))
+                self.report_change(offset, name, row_change(found[0], was, now, shown, seen))
 
     def is_chosen(self, found: Object) -> bool:
         """Return whether an object is one of the `partitions`, or not a partition at all."""
@@ -122,7 +122,7 @@ class HistoryLoader(Loader):
             return row, row
         return row, object_row(self.image, found)
 
-    def tell(self, offset: int, name: str, change: Change) -> None:
+    def report_change(self, offset: int, name: str, change: Change) -> None:
         """Report a change, with the time and the epoch of the current batch."""
         if self.batch is not None:
             self.report(Event(offset, self.batch.append_timestamp, self.batch.leader_epoch, name, change))

@@ -118,43 +118,45 @@ class Replay:
         whence = f"from {self.name(base)} to {target or 'its end'}"
         found = [(*each, "the log does not apply") for each in loader.problems[before:]]
         found += [(*each, REFUSED) for each in loader.refusals[refused:]]
-        for _, problem, what in sorted(found)[:SHOWN]:
-            text = f"{whence}, {what}: {problem}"
+        for _, problem, record_type in sorted(found)[:SHOWN]:
+            text = f"{whence}, {record_type}: {problem}"
             yield SnapshotFinding("error", "replay", text, None, str(self.folder))
 
     def name(self, snapshot: SnapshotId) -> str:
         """Return how findings name a snapshot that a replay began with."""
         return f"snapshot {snapshot}" if snapshot in self.ids else "the log's start"
 
-    def compare(self, replayed: Image, given: Image, base: SnapshotId, target: SnapshotId) -> Iterator[SnapshotFinding]:
+    def compare(
+        self, replayed: Image, snapshot: Image, base: SnapshotId, target: SnapshotId
+    ) -> Iterator[SnapshotFinding]:
         """Yield findings on the objects that differ between a snapshot and the replayed log, in the order of the log;
         at most SHOWN, and one that counts the rest.
         """
-        exact = list(islice(diff_images(replayed, given, secrets=True), TRACED + 1))
+        exact = list(islice(diff_images(replayed, snapshot, secrets=True), TRACED + 1))
         if not exact:
             return
-        since = self.trace(exact[:TRACED], given, base, target)
-        changes = islice(diff_images(replayed, given), TRACED)
+        since = self.trace(exact[:TRACED], snapshot, base, target)
+        changes = islice(diff_images(replayed, snapshot), TRACED)
         found = sorted(zip(since, changes, strict=True), key=lambda each: each[0])
-        whose = f"what the log makes of {self.name(base)}"
+        source = f"what the log makes of {self.name(base)}"
         for (offset, record), change in found[:SHOWN]:
             where = f"since record {offset}, {record}" if offset >= 0 else f"since before {self.name(base)}"
-            text = f"not {whose}: {contrast(change, 'by the log', 'here')} ({where})"
+            text = f"not {source}: {contrast(change, 'by the log', 'here')} ({where})"
             yield SnapshotFinding("error", "replay", text, None, self.path(target))
         if (more := len(exact) - SHOWN) > 0:
             number = f"{more:,}" if len(exact) <= TRACED else f"more than {more - 1:,}"
-            text = f"{number} more objects are not {whose}"
+            text = f"{number} more objects are not {source}"
             yield SnapshotFinding("error", "replay", text, None, self.path(target))
 
     def trace(
-        self, changes: Sequence[Change], given: Image, base: SnapshotId, target: SnapshotId
+        self, changes: Sequence[Change], snapshot: Image, base: SnapshotId, target: SnapshotId
     ) -> list[tuple[int, str]]:
         """Return for each changed object the first record (offset, type) after which the log differs from the snapshot;
         offset -1 if it always differed. This reads the log once more.
         """
         wanted = {(each.table, each.key): each.after for each in changes}
         start = self.loaded(base).image
-        since = {(each.table, each.key): (-1, "") for each in diff_images(start, given, secrets=True)}
+        since = {(each.table, each.key): (-1, "") for each in diff_images(start, snapshot, secrets=True)}
 
         def report(event: Event) -> None:
             key = event.change.table, event.change.key

@@ -198,8 +198,8 @@ def create_topic(state: Controller, value: Value) -> None:
     if known is not None:
         state.suspect(known)  # the topic begins anew, but Kafka's lists of it stay
     if before is not None:
-        whose = "the same id" if before == identity else "another id"
-        raise ReplayError(f"a second TopicRecord of {name}, with {whose}")
+        id_text = "the same id" if before == identity else "another id"
+        raise ReplayError(f"a second TopicRecord of {name}, with {id_text}")
 
 
 @refuses("RemoveTopicRecord")

@@ -49,7 +49,7 @@ class Outcome:
 
 def parse_without(image: Image, texts: Sequence[str]) -> set[int]:
     """Return the brokers of "broker=3" and "rack=b". Raises UsageError."""
-    gone: set[int] = set()
+    removed: set[int] = set()
     for text in texts:
         kind, mark, name = text.partition("=")
         if kind == "broker" and re.fullmatch("[0-9]{1,10}", name):
@@ -61,8 +61,8 @@ def parse_without(image: Image, texts: Sequence[str]) -> set[int]:
         if not found:
             known = ", ".join(map(str, sorted(image.brokers))) if kind == "broker" else ", ".join(racks(image))
             raise UsageError(f"--without {text}: no such {kind} is registered ({known or 'none'})")
-        gone |= found
-    return gone
+        removed |= found
+    return removed
 
 
 def racks(image: Image) -> list[str]:
@@ -73,10 +73,10 @@ def racks(image: Image) -> list[str]:
 class WhatIf:
     """The cluster of an image without some of its brokers."""
 
-    def __init__(self, image: Image, gone: set[int]) -> None:
-        self.image, self.gone = image, gone
+    def __init__(self, image: Image, removed: set[int]) -> None:
+        self.image, self.removed = image, removed
         up = (number for number, each in sorted(image.brokers.items()) if not each.get("fenced"))
-        self.alive = [number for number in up if number not in gone]
+        self.alive = [number for number in up if number not in removed]
         self.has_elr = image.features.get(ELR_FEATURE, 0) > 0
         self.load: Counter[int] = Counter()
 
@@ -84,7 +84,7 @@ class WhatIf:
         """Yield the partitions that are affected, by topic and number."""
         for topic, number, (_, _, replicas, isr) in self.image.summaries():
             self.load.update(replicas)
-            if not self.gone.isdisjoint(replicas):
+            if not self.removed.isdisjoint(replicas):
                 partition = self.image.partition(topic, number)
                 if (found := self.outcome(topic.name, number, partition, list(isr))) is not None:
                     yield found
@@ -156,11 +156,11 @@ class WhatIf:
         return broker if rack is None else rack
 
 
-def what_if_summary(found: Sequence[Outcome], gone: set[int]) -> dict[str, Any]:
+def what_if_summary(found: Sequence[Outcome], removed: set[int]) -> dict[str, Any]:
     """Return the number of partitions in each state and by next leader, as one JSON object."""
     states = Counter(each.state for each in found)
     leaders = Counter(each.next_leader for each in found if each.next_leader not in (each.leader, -1))
-    summary: dict[str, Any] = {"without": sorted(gone)} | {state: states[state] for state in STATES}
+    summary: dict[str, Any] = {"without": sorted(removed)} | {state: states[state] for state in STATES}
     summary["offlineBefore"] = sum(each.leader < 0 for each in found)
     summary["nextLeaders"] = {str(broker): count for broker, count in sorted(leaders.items())}
     return summary | {"reassignable": sum(bool(each.reassign) for each in found)}

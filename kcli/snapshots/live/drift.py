@@ -71,9 +71,9 @@ class Parting(NamedTuple):
     epochs: tuple[int, int]
 
 
-def parting(one: FolderNode, two: FolderNode) -> Parting | None:
+def parting(first: FolderNode, second: FolderNode) -> Parting | None:
     """Return where two logs diverge; None if they have the same batches, as far as both have them."""
-    mine, yours = one.batches(), two.batches()
+    mine, yours = first.batches(), second.batches()
     left, right = next(mine, None), next(yours, None)
     while left is not None and right is not None:
         if left.last_offset < right.base_offset:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kcli.snapshots.live.fetch_messages import Body, find_body, offered_id
-from kcli.snapshots.live.quorum_reader import Committed, Endpoint, QuorumReader, SnapshotFetchError, Taken
+from kcli.snapshots.live.quorum_reader import Committed, Endpoint, QuorumReader, SnapshotFetchError, StepResult
 from kcli.snapshots.reading.framing import Batch, batches
 
 MOST_BYTES = 8 << 20  # bytes of one response
@@ -47,7 +47,7 @@ class LogFollower(QuorumReader):
         body["topics"][0]["partitions"][0]["partitionMaxBytes"] = self.max_bytes
         return body
 
-    def take(self, body: Mapping[str, Any]) -> Taken:
+    def take(self, body: Mapping[str, Any]) -> StepResult:
         """Process the response to `request()`. While a quorum has no leader, its nodes are asked again for as long as
         one of them responds.
         """
@@ -63,7 +63,7 @@ class LogFollower(QuorumReader):
         diverging = partition.get("divergingEpoch") or {}
         if diverging.get("endOffset", -1) >= 0 and offered is None:
             raise SnapshotFetchError(
-                f"{self.asked} has no record {self.offset - 1} of epoch {self.last_epoch}: its log has epoch "
+                f"{self.addressee} has no record {self.offset - 1} of epoch {self.last_epoch}: its log has epoch "
                 f"{diverging['epoch']} up to {diverging['endOffset']} (is it another quorum?)"
             )
         self.learn_leader(partition)

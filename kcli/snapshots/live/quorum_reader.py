@@ -70,7 +70,7 @@ class Committed:
     data: bytes
 
 
-Taken = Write | Restart | Committed | None
+StepResult = Write | Restart | Committed | None
 
 
 class QuorumReader(ABC):
@@ -124,7 +124,7 @@ class QuorumReader(ABC):
         return self.bootstrap[self.current % len(self.bootstrap)]
 
     @property
-    def asked(self) -> str:
+    def addressee(self) -> str:
         """The address of `target`, "host:port"."""
         return f"{self.target.host}:{self.target.port}"
 
@@ -144,7 +144,7 @@ class QuorumReader(ABC):
 
     # Responses
 
-    def take(self, body: Mapping[str, Any]) -> Taken:
+    def take(self, body: Mapping[str, Any]) -> StepResult:
         """Process the response to `request()`. Returns bytes to write, or that the file has to be begun again. Raises
         SnapshotFetchError if nothing more can be read.
         """
@@ -155,10 +155,10 @@ class QuorumReader(ABC):
         if body["errorCode"] == SERVER_ERROR and self.state == "download":
             return self.gone()
         if body["errorCode"]:
-            raise SnapshotFetchError(f"{self.asked} refused the request: {named(body['errorCode'])}")
+            raise SnapshotFetchError(f"{self.addressee} refused the request: {named(body['errorCode'])}")
         partition = first_partition(body)
         if partition is None:
-            raise SnapshotFetchError(f"{self.asked} answered without the metadata partition: is it a controller?")
+            raise SnapshotFetchError(f"{self.addressee} answered without the metadata partition: is it a controller?")
         code = partition["errorCode"]
         if code in OTHER_LEADER:
             return self.turn_to_leader(partition)
@@ -167,7 +167,7 @@ class QuorumReader(ABC):
         if self.state == "download":
             return self.take_download(partition, code)
         if code:
-            raise SnapshotFetchError(f"{self.asked} does not give the metadata log: {named(code)}")
+            raise SnapshotFetchError(f"{self.addressee} does not give the metadata log: {named(code)}")
         return self.take_fetch(partition)
 
     def lost(self) -> Restart | None:
@@ -188,16 +188,16 @@ class QuorumReader(ABC):
         if code == POSITION_OUT_OF_RANGE:
             return self.overshot()
         if code:
-            raise SnapshotFetchError(f"{self.asked} does not give snapshot {self.id}: {named(code)}")
+            raise SnapshotFetchError(f"{self.addressee} does not give snapshot {self.id}: {named(code)}")
         return self.take_bytes(partition)
 
     def take_bytes(self, partition: Mapping[str, Any]) -> Write | Restart:
         """Return the bytes to write. Raises SnapshotFetchError if they are not the requested ones."""
         data, position = bytes(partition["unalignedRecords"] or b""), partition["position"]
-        said = offered_id(partition)
-        if said != self.id or position != self.position:
-            text = f"asked for snapshot {self.id} at {self.position}, it sent {said} at {position}"
-            raise SnapshotFetchError(f"{self.asked}: {text}")
+        offered = offered_id(partition)
+        if offered != self.id or position != self.position:
+            text = f"asked for snapshot {self.id} at {self.position}, it sent {offered} at {position}"
+            raise SnapshotFetchError(f"{self.addressee}: {text}")
         size = partition["size"]
         if self.size is not None and size != self.size:
             before, self.size, self.position = self.size, None, 0
@@ -207,7 +207,7 @@ class QuorumReader(ABC):
         if data:
             self.turns = 0
         if self.position > size:
-            raise SnapshotFetchError(f"{self.asked} sent {self.position} bytes of a snapshot of {size}")
+            raise SnapshotFetchError(f"{self.addressee} sent {self.position} bytes of a snapshot of {size}")
         if self.position == size:
             self.take_whole()
         return Write(position, data)
@@ -230,13 +230,13 @@ class QuorumReader(ABC):
         """Turn to the leader that the response names, or to the next controller. Raises SnapshotFetchError if no
         response has the leader's address.
         """
-        before, asked = self.leader, self.asked
+        before, answerer = self.leader, self.addressee
         self.learn_leader(partition)
         if self.leader is not None and self.leader != before and self.leader in self.known:
             return self.fetch_again(f"node {self.leader} leads now")
         self.refusals += 1
         if self.leader is not None and self.leader not in self.known and self.refusals > 2 * len(self.bootstrap):
-            leads = f"node {self.leader} leads (epoch {self.epoch}), at an address that {asked} does not give"
+            leads = f"node {self.leader} leads (epoch {self.epoch}), at an address that {answerer} does not give"
             raise SnapshotFetchError(f"{leads} (before 3.9 none does): give every controller to --bootstrap")
         return self.turn_away()
 
@@ -287,7 +287,7 @@ class QuorumReader(ABC):
         if self.restarts > 1:
             self.state = self.FETCHING
         if self.restarts > 3:
-            raise SnapshotFetchError(f"{self.asked} has no byte {self.position} of snapshot {self.id}")
+            raise SnapshotFetchError(f"{self.addressee} has no byte {self.position} of snapshot {self.id}")
         at, self.position, self.size = self.position, 0, None
         return Restart(f"the leader's file has no byte {at}")
 

@@ -68,7 +68,7 @@ class SnapshotFetch(QuorumReader):
         self.probe += 1
         if self.probe == len(PROBES):
             begin = partition.get("logStartOffset")
-            raise SnapshotFetchError(f"{self.asked} has no snapshot to offer: its log begins at {begin}")
+            raise SnapshotFetchError(f"{self.addressee} has no snapshot to offer: its log begins at {begin}")
 
     def take_whole(self) -> None:
         """End the fetch."""
@@ -79,7 +79,7 @@ class SnapshotFetch(QuorumReader):
         wanted.
         """
         if self.wanted is not None:
-            raise SnapshotFetchError(f"{self.asked} does not have snapshot {self.wanted} (any more)")
+            raise SnapshotFetchError(f"{self.addressee} does not have snapshot {self.wanted} (any more)")
         self.probe = 0
         return super().gone()
 

@@ -119,18 +119,20 @@ def bystanders(answers: Sequence[ControllerAnswer], quorum: Described, bootstrap
 
 def no_leader(answers: Sequence[ControllerAnswer]) -> Finding:
     """Return the finding that no controller claims to lead."""
-    here = [each for each in answers if not each.error]
-    evidence: dict[str, Any] = {"answered": len(here), "asked": len(answers)}
-    evidence["views"] = {each.address: {"leader": each.leader, "epoch": each.epoch} for each in here}
-    named = sorted({each.leader for each in here if each.leader >= 0})
-    epoch = max((each.epoch for each in here), default=-1)
-    text = f"no leader: {counted(len(here), 'controller')} of {len(answers)} answered, epoch {epoch}"
-    if len(here) <= len(answers) // 2:
+    reachable = [each for each in answers if not each.error]
+    evidence: dict[str, Any] = {"answered": len(reachable), "asked": len(answers)}
+    evidence["views"] = {each.address: {"leader": each.leader, "epoch": each.epoch} for each in reachable}
+    named = sorted({each.leader for each in reachable if each.leader >= 0})
+    epoch = max((each.epoch for each in reachable), default=-1)
+    text = f"no leader: {counted(len(reachable), 'controller')} of {len(answers)} answered, epoch {epoch}"
+    if len(reachable) <= len(answers) // 2:
         text += ", fewer than the majority that it takes to elect one"
     if named:
         text += f"; they name node {', '.join(map(str, named))}, which does not answer as the leader"
     advice = "read the nodes' files, too, to see who can win: kcli snapshot doctor LOGDIR... on each controller's host"
-    return Finding("no-leader", "critical", {"quorum": here[0].cluster_id if here else None}, evidence, advice, text)
+    return Finding(
+        "no-leader", "critical", {"quorum": reachable[0].cluster_id if reachable else None}, evidence, advice, text
+    )
 
 
 def state(quorum: Described, leader: ControllerAnswer, is_wrong: bool) -> Finding:

@@ -108,8 +108,8 @@ def identity_of(log_dir: Path) -> Identity:
     if node is None and name in known:
         return Identity(None, directory, cluster, f"{name} {known[name]!r} (a number without white space expected)")
     if node is None or "cluster.id" not in known:
-        lacks = name if node is None else "cluster.id"
-        return Identity(None, directory, cluster, f"no {lacks}, which version {version} needs")
+        missing = name if node is None else "cluster.id"
+        return Identity(None, directory, cluster, f"no {missing}, which version {version} needs")
     if directory is None and "directory.id" in known:
         text = f"directory.id {known['directory.id']!r} (a uuid that is not reserved expected, by Kafka 3.7 and later)"
         return Identity(None, None, cluster, text)
@@ -199,13 +199,13 @@ def quorum_state(folder: Path) -> QuorumState | None:
         return None
 
 
-def common_end(one: QuorumNode, other: QuorumNode) -> int:
+def common_end(first: QuorumNode, second: QuorumNode) -> int:
     """Return the offset up to which two logs have the same epochs: where they diverge, or where the shorter one
     ends.
     """
-    mine, yours = ({run.epoch: run for run in node.runs} for node in (one, other))
+    mine, yours = ({run.epoch: run for run in node.runs} for node in (first, second))
     shared = [epoch for epoch in mine if epoch in yours]
     if not shared:
-        return max(min(one.runs[0].start if one.runs else 0, other.runs[0].start if other.runs else 0), 0)
+        return max(min(first.runs[0].start if first.runs else 0, second.runs[0].start if second.runs else 0), 0)
     last = max(shared)
     return min(mine[last].end, yours[last].end)

@@ -46,8 +46,8 @@ def strangers(quorum: Quorum) -> Iterator[Finding]:
 
 def missing(quorum: Quorum) -> Iterator[Finding]:
     """Yield findings on voters without any files."""
-    here = {node.id for node in quorum.nodes}
-    lost = [voter for voter in quorum.voters if voter.id not in here]
+    present = {node.id for node in quorum.nodes}
+    lost = [voter for voter in quorum.voters if voter.id not in present]
     for voter in lost:
         subject: dict[str, Any] = {"node": voter.id}
         subject |= {"directory": voter.directory} if voter.directory else {}
@@ -103,8 +103,8 @@ def impostors(quorum: Quorum) -> Iterator[Finding]:
         owner = next((voter for voter in quorum.voters if own is not None and voter.directory == own), None)
         evidence = {"directoryId": own, "voterDirectoryId": namesake.directory, "logEnd": node.end, "epoch": node.epoch}
         evidence |= {"directoryIdOf": owner.id} if owner else {}
-        whose = f", that of voter {owner.id}" if owner else ""
-        text = f"{node.name} has directory id {own}{whose}; voter {node.id} has {namesake.directory}: it is not elected"
+        owned = f", that of voter {owner.id}" if owner else ""
+        text = f"{node.name} has directory id {own}{owned}; voter {node.id} has {namesake.directory}: it is not elected"
         back = f"where the disk is the old one: directory.id={namesake.directory} in {node.path}/meta.properties"
         new = f"where it is a new one, under a leader: {removal(namesake)}, then on the node: {add_line()}"
         advice = f"{back}; {new}"
@@ -130,8 +130,8 @@ def nameless(quorum: Quorum, node: QuorumNode) -> Finding:
     """Return the finding that a folder names no node, so that Kafka does not start with it."""
     evidence = {"voters": [voter.id for voter in quorum.voters], "logEnd": node.end, "epoch": node.epoch}
     refusal = node.identity.refusal
-    lacks = f"/meta.properties has {refusal}" if refusal else " has no meta.properties"
-    text = f"{node.path}{lacks}: Kafka does not start with it"
+    problem = f"/meta.properties has {refusal}" if refusal else " has no meta.properties"
+    text = f"{node.path}{problem}: Kafka does not start with it"
     names = "; ".join(f"{each.id} has directory.id={each.directory}" for each in quorum.voters if each.directory)
     advice = "copy its meta.properties back, or write one: version=1, node.id, directory.id, and "
     advice += f"cluster.id={quorum.cluster_id}" if quorum.cluster_id else "cluster.id"
@@ -193,18 +193,18 @@ def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
             advice += "folder away first if they matter"
             yield Finding("log-diverged", "warning", subject_of(node), evidence, advice, text)
         else:
-            lacks = counted(best.end - node.end, "record")
-            text = f"{node.name} ends at {node.end}, the best log, of {best.name}, at {best.end}: it lacks {lacks}"
+            behind = counted(best.end - node.end, "record")
+            text = f"{node.name} ends at {node.end}, the best log, of {best.name}, at {best.end}: it lacks {behind}"
             wins = node.id in quorum.electable
             advice = f"start {best.name}, too: {node.name} catches up from a leader, and can't win"
-            advice += f" but by the others' votes: {best.name} drops {lacks} then" if wins else ""
+            advice += f" but by the others' votes: {best.name} drops {behind} then" if wins else ""
             # A node that does not vote has no effect on an election.
             severity = "info" if running or quorum.voter(node) is None else "warning"
             if node.is_empty:
                 text = f"{node.name} has an empty metadata log, that of {best.name} ends at {best.end}"
                 if wins and not running:
                     severity = "critical"
-                    text += f": it can be elected, and all {lacks} are lost then"
+                    text += f": it can be elected, and all {behind} are lost then"
                     advice = f"do not start it so: copy __cluster_metadata-0 of {best.path} into {node.path} first"
             yield Finding("log-behind", severity, subject_of(node), evidence, advice, text)
 

@@ -50,8 +50,10 @@ def open_file(path: str | Stream) -> Iterator[OpenFile]:
     Raises OSError at the end if another program has truncated the file, as a node does with the end of its log.
     """
     if isinstance(path, Stream) or path == STDIN:
-        given = isinstance(path, Stream)
-        with copied(path if isinstance(path, Stream) else sys.stdin.buffer, name_of(path) if given else STDIN) as file:
+        is_stream = isinstance(path, Stream)
+        with copied(
+            path if isinstance(path, Stream) else sys.stdin.buffer, name_of(path) if is_stream else STDIN
+        ) as file:
             yield file
         return
     if Path(path).is_dir():

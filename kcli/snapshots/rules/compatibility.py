@@ -68,9 +68,9 @@ def misfits(image: Image, target: int, *, renewed: bool = False) -> Iterator[Mis
     """
     nodes = list(unsupported(image, target, renewed))
     yield from (each for each in nodes if each.severity == "error")
-    for least, what, find in HELD:
+    for least, text, find in HELD:
         if target < least and (found := list(find(image))):
-            yield Misfit("error", what, len(found), found[0], least)
+            yield Misfit("error", text, len(found), found[0], least)
     if target >= ZOOKEEPER_GONE and (state := unfinished_migration(image)) is not None:
         yield Misfit("error", f"{state}: {MIGRATION_ADVICE}", 1)
     yield from features(image, target)

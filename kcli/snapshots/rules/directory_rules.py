@@ -287,8 +287,8 @@ def judge_identity(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     owner = next((each for each in found.voters if each.directory == me.directory_id), None)
     if mine is not None and mine.directory != me.directory_id:
         text = f"directory.id {me.directory_id} of node.id {me.node_id}; the log's voter {mine.id} has {mine.directory}"
-        whose = f", and this one is voter {owner.id}'s" if owner else ""
-        yield SnapshotFinding("error", "identity", f"{text}{whose}: the node would not be elected", None, file)
+        owner_text = f", and this one is voter {owner.id}'s" if owner else ""
+        yield SnapshotFinding("error", "identity", f"{text}{owner_text}: the node would not be elected", None, file)
     elif mine is None and owner is not None:
         text = f"node.id {me.node_id}, with the directory.id of voter {owner.id}: the node would not be elected"
         yield SnapshotFinding("error", "identity", text, None, file)

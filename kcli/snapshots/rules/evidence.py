@@ -100,7 +100,7 @@ class Evidence:
     magics: Noted = field(default_factory=Noted)
     epochs_back: Noted = field(default_factory=Noted)
     unopened: Noted = field(default_factory=Noted)
-    odd: Noted = field(default_factory=Noted)
+    malformed: Noted = field(default_factory=Noted)
     undecoded: Noted = field(default_factory=Noted)
     duplicates: Noted = field(default_factory=Noted)
     repeats: Noted = field(default_factory=Noted)

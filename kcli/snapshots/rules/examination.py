@@ -48,30 +48,30 @@ def examine(
     *,
     dialect: str | None = None,
     mapped: object = None,
-    asked: Lookups | None = None,
+    lookups: Lookups | None = None,
     follower: Follower | None = None,
 ) -> Evidence:
-    """Examine every byte of a file. file: its name; mapped: see `framing.release`; asked: offsets and times to find, in
-    a segment.
+    """Examine every byte of a file. file: its name; mapped: see `framing.release`; lookups: offsets and times to find,
+    in a segment.
     """
     decoder = Decoder(dialect)
     found = Evidence(file, len(data), parse_snapshot_name(file), segment_offset(file), decoder=decoder)
     if follower is not None:
         found.partitions = PartitionTable(references=True, changes=True, store=follower.store)
     found.rescan = lambda: metadata_rows(data)
-    return Examiner(found, decoder, asked, follower).run(data, mapped)
+    return Examiner(found, decoder, lookups, follower).run(data, mapped)
 
 
 class Examiner:
     """Collects the evidence of one file, batch by batch and record by record."""
 
     def __init__(
-        self, found: Evidence, decoder: Decoder, asked: Lookups | None = None, follower: Follower | None = None
+        self, found: Evidence, decoder: Decoder, lookups: Lookups | None = None, follower: Follower | None = None
     ) -> None:
         self.found = found
         self.follower = follower
         self.decoder = decoder
-        self.ends, self.times = (sorted(asked.ends), asked.times) if asked else ([], ())
+        self.ends, self.times = (sorted(lookups.ends), lookups.times) if lookups else ([], ())
         self.seen = HashSet().add
         self.configured: dict[str, int] = {}  # {topic: offset of its first config}
         self.names: set[str] = set()
@@ -181,7 +181,7 @@ class Examiner:
         found = self.found
         for offset, key, version, start, end, problem in rows:
             if problem:
-                found.odd.add(offset, key, problem)
+                found.malformed.add(offset, key, problem)
                 if problem not in SOFT:
                     continue
             assert key is not None

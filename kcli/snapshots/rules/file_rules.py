@@ -71,8 +71,8 @@ def judge_checksums(found: Evidence) -> Iterator[Judged]:
 @rule("offsets")
 def judge_offsets(found: Evidence) -> Iterator[Judged]:
     for position, expected, offset in found.gaps.items[:5]:
-        what = "begins" if position == 0 else "goes on"
-        yield "error", position, f"the file {what} at offset {offset}, {expected} expected{more(found.gaps)}"
+        verb = "begins" if position == 0 else "goes on"
+        yield "error", position, f"the file {verb} at offset {offset}, {expected} expected{more(found.gaps)}"
     for position, count, spanned in found.counts.items[:5]:
         yield "error", position, f"a batch of {count} records spans {spanned} offsets{more(found.counts)}"
 

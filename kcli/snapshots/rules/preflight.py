@@ -83,7 +83,7 @@ class Preflight:
         try:
             if key == FEATURE_LEVEL:
                 return self.feature(path, offset, self.decoder.read(key, version, records[start:end]))
-            if verdict == LOOK and not self.takes(key, version, records[start:end]):
+            if verdict == LOOK and not self.accepts(key, version, records[start:end]):
                 text = f"{self.decoder.names[key]} v{version}; {self.release} reads up to v{self.newest(key)}"
                 return Obstacle(path, offset, text)
         except DecodeError:
@@ -102,7 +102,7 @@ class Preflight:
         spans = catalog(self.decoder.dialect).message(self.decoder.names[key]).releases
         return next((each.versions.hi for each in spans if self.release in each), None)
 
-    def takes(self, key: int, version: int, data: memoryview) -> bool:
+    def accepts(self, key: int, version: int, data: memoryview) -> bool:
         """Return whether the release can read a record of a version that is newer than its own.
 
         Kafka reads the record as the newest version that it has. It ignores new tagged fields, but refuses a struct by

@@ -23,8 +23,8 @@ RESERVED_DIRECTORIES = 100  # DirectoryId reserves the first ids: migrating, una
 
 @rule("record")
 def judge_records(found: Evidence) -> Iterator[Judged]:
-    for offset, _, problem in found.odd.items[:5]:
-        yield "error", None, f"record {offset}: {PROBLEMS[problem]}{more(found.odd)}"
+    for offset, _, problem in found.malformed.items[:5]:
+        yield "error", None, f"record {offset}: {PROBLEMS[problem]}{more(found.malformed)}"
     for offset, _, _, reason in found.undecoded.items[:5]:
         yield "error", None, f"record {offset}: {reason}{more(found.undecoded)}"
 
@@ -49,7 +49,7 @@ def judge_dropped(found: Evidence) -> Iterator[Judged]:
         name = found.decoder.names.get(key)
         if name is None or not (spans := tables.message(name).releases):
             continue
-        last = max((said.until for said in spans), key=tables.releases.index)
+        last = max((span.until for span in spans), key=tables.releases.index)
         if tables.releases.index(last) < tables.releases.index(release):
             level = level_name(found.features[FEATURE])
             yield "error", None, f"record {offset}: {upper_snake(name)}: dropped after {last}, the file is of {level}"

@@ -87,18 +87,18 @@ def voters_of(image: Image) -> list[Voter]:
     return found
 
 
-def new_voters(image: Image, given: Sequence[Voter]) -> list[Voter]:
+def new_voters(image: Image, requested: Sequence[Voter]) -> list[Voter]:
     """Return the voters of the new quorum: those given, or else the image's. A given voter without a directory id keeps
     the one that it has in the image.
 
     If any voter has a directory id, the quorum is dynamic; if none has, the properties name the voters.
     """
     known = {each.id: each for each in voters_of(image)}
-    if not given:
+    if not requested:
         return list(known.values())
     return [
         each._replace(directory=known[each.id].directory) if not each.directory and each.id in known else each
-        for each in given
+        for each in requested
     ]
 
 
@@ -179,9 +179,9 @@ def registrations(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
     if alive:
         text = f"alive in the snapshot: {counted(len(alive), 'broker')} ({named(alive)}); a broker that starts anew is "
         yield Fitness("note", f"{text}refused until broker.session.timeout.ms has passed, and asks again")
-    gone = sorted(image.controllers.keys() - {each.id for each in voters}) if voters else []
-    if gone:
-        yield Fitness("note", f"registered as controllers, but none of the voters: {named(gone)}")
+    leftover = sorted(image.controllers.keys() - {each.id for each in voters}) if voters else []
+    if leftover:
+        yield Fitness("note", f"registered as controllers, but none of the voters: {named(leftover)}")
 
 
 def named(numbers: Sequence[int], most: int = 8) -> str:

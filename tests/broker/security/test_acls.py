@@ -95,12 +95,12 @@ def test_some_resource_of_a_type() -> None:
 def test_filters() -> None:
     one = acl("ord", Operation.READ, pattern=Pattern.PREFIXED)
     everything = AclFilter(Resource.ANY, None, Pattern.ANY, None, None, Operation.ANY, Permission.ANY)
-    assert everything.takes(one)
-    assert everything._replace(name="orders", pattern=Pattern.MATCH).takes(one)
-    assert not everything._replace(name="orders", pattern=Pattern.ANY).takes(one)
-    assert not everything._replace(name="or", pattern=Pattern.MATCH).takes(one)
+    assert everything.matches(one)
+    assert everything._replace(name="orders", pattern=Pattern.MATCH).matches(one)
+    assert not everything._replace(name="orders", pattern=Pattern.ANY).matches(one)
+    assert not everything._replace(name="or", pattern=Pattern.MATCH).matches(one)
     for changes in ({"kind": Resource.GROUP}, {"principal": BOB}, {"host": HERE}, {"operation": Operation.ALL}):
-        assert not everything._replace(**changes).takes(one)
+        assert not everything._replace(**changes).matches(one)
 
 
 def test_acls_that_are_none() -> None:

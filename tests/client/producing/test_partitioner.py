@@ -34,5 +34,5 @@ def test_the_keyless_move_on_after_so_many_bytes_however_they_are_sent() -> None
     seen = []
     for _ in range(9):
         seen.append(partitioner.choose(None))
-        partitioner.given(400)
+        partitioner.count_sticky(400)
     assert seen == [0, 0, 0, 1, 1, 1, 2, 2, 2]

@@ -217,7 +217,7 @@ def test_what_a_cluster_was_not_ready_for_is_not_sent() -> None:
     outcome, found = run([answered(6, 6, at=0), answered(6, 0, at=5), exchange(JOIN_GROUP, 2, member, loading, at=9)])
     assert found == {"t[0]": [], "t[1]": [b"v"]}
     assert not outcome.has_differences()
-    assert {api: dict(each.lacking) for api, each in outcome.apis.items()} == {
+    assert {api: dict(each.not_comparable) for api, each in outcome.apis.items()} == {
         "Produce": {"the captured cluster was not ready": 1},
         "JoinGroup": {"the captured cluster was not ready": 1},
     }
@@ -318,9 +318,9 @@ def test_what_the_cluster_lacks_is_counted_apart_with_all_that_hangs_on_it() -> 
     commits = [exchange(OFFSET_COMMIT, 8, commit | {"groupId": name}, done, at=5) for name in ("g", "h")]
     outcome, _ = run([joined, *commits], release="3.6")
     beats, committed = outcome.apis["ConsumerGroupHeartbeat"], outcome.apis["OffsetCommit"]
-    assert beats.lacking == {"the broker does not have this API": 1}
-    assert (list(beats.verdicts("errors")), beats.as_dict("errors")["lacking"]) == ([], dict(beats.lacking))
-    assert committed.lacking == {"group g could not form": 1}
+    assert beats.not_comparable == {"the broker does not have this API": 1}
+    assert (list(beats.verdicts("errors")), beats.as_dict("errors")["lacking"]) == ([], dict(beats.not_comparable))
+    assert committed.not_comparable == {"group g could not form": 1}
     assert list(committed.verdicts("errors")) == ["errors: none, live 1 ILLEGAL_GENERATION"]  # that of h
     assert {each.api for each in outcome.kept} == {"ConsumerGroupHeartbeat", "OffsetCommit"}
 
@@ -330,8 +330,8 @@ def test_a_member_that_joined_before_the_capture_is_counted_apart() -> None:
     leave = {"groupId": "g", "members": [{"memberId": "old", "groupInstanceId": None}]}
     gone = {"errorCode": 0, "members": [{"memberId": "old", "groupInstanceId": None, "errorCode": 0}]}
     outcome, _ = run([exchange(HEARTBEAT, 4, beat, {"errorCode": 0}), exchange(LEAVE_GROUP, 4, leave, gone, at=9)])
-    assert outcome.apis["Heartbeat"].lacking == {"the member joined before the capture": 1}
-    assert outcome.apis["LeaveGroup"].lacking == {"group g began before the capture": 1}
+    assert outcome.apis["Heartbeat"].not_comparable == {"the member joined before the capture": 1}
+    assert outcome.apis["LeaveGroup"].not_comparable == {"group g began before the capture": 1}
     assert not outcome.has_differences()
 
 
@@ -343,7 +343,7 @@ def test_what_brokers_keep_for_themselves_is_not_compared(monkeypatch: pytest.Mo
     row = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 900, "records": None}
     answer = {"errorCode": 0, "responses": [{"topic": "__consumer_offsets", "partitions": [row]}]}
     outcome, _ = run([exchange(FETCH, 11, body, answer)])
-    assert outcome.apis["Fetch"].lacking == {"what brokers keep in internal topics is the cluster's own": 1}
+    assert outcome.apis["Fetch"].not_comparable == {"what brokers keep in internal topics is the cluster's own": 1}
     assert not outcome.has_differences()
 
 
@@ -381,14 +381,14 @@ def test_errors_that_last_are_not_waited_for_each_time(monkeypatch: pytest.Monke
 def test_a_cluster_without_an_authorizer_is_no_difference() -> None:
     listed = exchange(LIST_GROUPS, 4, {"statesFilter": []}, {"errorCode": 0, "groups": []})
     outcome, _ = run([listed], faults=["api=ListGroups,error=SECURITY_DISABLED"])
-    assert outcome.apis["ListGroups"].lacking == {"the cluster answers SECURITY_DISABLED": 1}
+    assert outcome.apis["ListGroups"].not_comparable == {"the cluster answers SECURITY_DISABLED": 1}
     assert not outcome.has_differences()
 
 
 def test_what_the_captured_cluster_had_not_is_no_difference() -> None:
     listed = exchange(LIST_GROUPS, 4, {"statesFilter": []}, {"errorCode": 35, "groups": []})
     outcome, _ = run([listed])
-    assert outcome.apis["ListGroups"].lacking == {"the captured cluster answered UNSUPPORTED_VERSION": 1}
+    assert outcome.apis["ListGroups"].not_comparable == {"the captured cluster answered UNSUPPORTED_VERSION": 1}
     assert not outcome.has_differences()
 
 

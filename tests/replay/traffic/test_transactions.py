@@ -12,7 +12,7 @@ import pytest
 from kcli.errors import BrokerError
 from kcli.records import build_batch
 from kcli.replay.traffic import transactions
-from kcli.replay.traffic.transactions import Transactions, ask
+from kcli.replay.traffic.transactions import Transactions, request
 from kcli.schemas.apikeys import DESCRIBE_TRANSACTIONS, PRODUCE
 
 END, COMMIT = 26, 28
@@ -88,11 +88,11 @@ def test_it_waits_for_the_transaction_before(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(transactions, "call", answer)
     monkeypatch.setattr(transactions, "PAUSE", 0)
-    asyncio.run(ask(Session(), 24, {}))  # type: ignore[arg-type]
+    asyncio.run(request(Session(), 24, {}))  # type: ignore[arg-type]
     assert not codes
     codes[:] = [51] * transactions.RETRIES
     with pytest.raises(BrokerError, match="does not end"):
-        asyncio.run(ask(Session(), 24, {}))  # type: ignore[arg-type]
+        asyncio.run(request(Session(), 24, {}))  # type: ignore[arg-type]
 
 
 def test_an_end_is_waited_for_until_its_marks_are_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def with_snapshot(
     name, log = f"{end:020d}-{2:010d}.checkpoint", f"{98:020d}.log"
     found = DirectoryEvidence(list_directory([name, log]))
     found.snapshots = [examine(memoryview(snapshot(made)), name)]
-    found.segments = [examine(memoryview(out), log, asked=Lookups({end}, {logged_at}))]
+    found.segments = [examine(memoryview(out), log, lookups=Lookups({end}, {logged_at}))]
     return found
 
 

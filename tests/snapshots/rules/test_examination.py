@@ -23,7 +23,9 @@ def test_a_sound_snapshot() -> None:
         "SNAPSHOT_FOOTER",
     ]
     assert (len(found.topics), found.partitions.count, len(found.brokers), len(found.controllers)) == (28, 297, 1, 1)
-    assert not any(map(len, (found.odd, found.undecoded, found.duplicates, found.strays, found.gaps, found.counts)))
+    assert not any(
+        map(len, (found.malformed, found.undecoded, found.duplicates, found.strays, found.gaps, found.counts))
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ BROKERS, CONTROLLERS = 1, 2
 
 def handle(request: Request) -> dict[str, Any]:
     kind = request.body.get("endpointType", BROKERS)
-    code, said = request.fault(), None
+    code, message = request.fault(), None
     if not code and kind == CONTROLLERS:
-        code, said = error_code("MISMATCHED_ENDPOINT_TYPE"), "a broker is asked for the endpoints of controllers"
+        code, message = error_code("MISMATCHED_ENDPOINT_TYPE"), "a broker is asked for the endpoints of controllers"
     elif not code and kind != BROKERS:
-        code, said = error_code("UNSUPPORTED_ENDPOINT_TYPE"), f"Unsupported endpoint type {kind}"
+        code, message = error_code("UNSUPPORTED_ENDPOINT_TYPE"), f"Unsupported endpoint type {kind}"
     if code:
-        return {"errorCode": code, "errorMessage": said, "clusterId": "", "controllerId": -1, "brokers": []}
+        return {"errorCode": code, "errorMessage": message, "clusterId": "", "controllerId": -1, "brokers": []}
     rows = [
         {"brokerId": each["nodeId"], "host": each["host"], "port": each["port"], "rack": each["rack"]}
         for each in request.endpoints()

@@ -42,9 +42,9 @@ def wanted(request: Request) -> Iterator[tuple[Topic, Sequence[int] | None]]:
 
 
 def topic_row(request: Request, topic: Topic, indexes: Sequence[int] | None) -> Mapping[str, Any]:
-    asked = topic.partitions if indexes is None else [topic.partition(each) for each in dict.fromkeys(indexes)]
-    here = [each for each in asked if each is not None and request.node.id in each.replicas]
-    return {"name": topic.name, "partitions": [partition_row(each) for each in here]}
+    requested = topic.partitions if indexes is None else [topic.partition(each) for each in dict.fromkeys(indexes)]
+    local = [each for each in requested if each is not None and request.node.id in each.replicas]
+    return {"name": topic.name, "partitions": [partition_row(each) for each in local]}
 
 
 def partition_row(each: Partition) -> dict[str, Any]:

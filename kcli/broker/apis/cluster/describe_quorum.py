@@ -24,9 +24,9 @@ def handle(request: Request) -> dict[str, Any]:
     for topic in request.body["topics"]:
         rows = []
         for each in topic["partitions"]:
-            here = (topic["topicName"], each["partitionIndex"]) == (mine.topic.name, mine.index)
-            rows.append(partition_row(request) if here else unknown(each["partitionIndex"]))
-            found = found or here
+            is_metadata_log = (topic["topicName"], each["partitionIndex"]) == (mine.topic.name, mine.index)
+            rows.append(partition_row(request) if is_metadata_log else unknown(each["partitionIndex"]))
+            found = found or is_metadata_log
         topics.append({"topicName": topic["topicName"], "partitions": rows})
     return {"errorCode": 0, "errorMessage": "", "topics": topics, "nodes": nodes(request) if found else []}
 

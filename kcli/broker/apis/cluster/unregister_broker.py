@@ -15,7 +15,7 @@ def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None}
     if node_id not in request.controller.registered:
-        said = f"Broker ID {node_id} is not currently registered"
-        return {"errorCode": error_code("BROKER_ID_NOT_REGISTERED"), "errorMessage": said}
+        message = f"Broker ID {node_id} is not currently registered"
+        return {"errorCode": error_code("BROKER_ID_NOT_REGISTERED"), "errorMessage": message}
     request.controller.unregister(node_id)
     return {"errorCode": 0, "errorMessage": None}

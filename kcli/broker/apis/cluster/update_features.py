@@ -21,8 +21,8 @@ def handle(request: Request) -> dict[str, Any]:
         kind = each.get("upgradeType", SAFE_DOWNGRADE if each.get("allowDowngrade") else UPGRADE)
         name, level = each["feature"], each["maxVersionLevel"]
         if fault := update_fault(supported, metadata.features, name, level, kind):
-            said = f"The update failed for all features since the following feature had an error: {fault}"
-            return {"errorCode": error_code("INVALID_UPDATE_VERSION"), "errorMessage": said, "results": []}
+            message = f"The update failed for all features since the following feature had an error: {fault}"
+            return {"errorCode": error_code("INVALID_UPDATE_VERSION"), "errorMessage": message, "results": []}
         wanted[name] = level
     if not body.get("validateOnly"):
         metadata.finalize({name: level for name, level in wanted.items() if metadata.features.get(name, 0) != level})

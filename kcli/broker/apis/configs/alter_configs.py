@@ -33,8 +33,8 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def replace_all(own: Mapping[str, str], wanted: Mapping[str, Any]) -> dict[str, str | None]:
-    gone: dict[str, str | None] = dict.fromkeys(own)
-    return gone | {each["name"]: each["value"] for each in wanted["configs"]}
+    removals: dict[str, str | None] = dict.fromkeys(own)
+    return removals | {each["name"]: each["value"] for each in wanted["configs"]}
 
 
 def alter(request: Request, change: Change) -> dict[str, Any]:
@@ -133,11 +133,11 @@ def check_places(broker: str, names: Iterable[str]) -> None:
     broker: the name in the request, "" for all brokers.
     """
     if stores := [name for name in names if RELOADED.fullmatch(name)]:
-        said = "stores change at run time for one listener, using the listener prefix"
-        raise RefusedError("INVALID_REQUEST", f"{said}: [{', '.join(stores)}]")
+        problem = "stores change at run time for one listener, using the listener prefix"
+        raise RefusedError("INVALID_REQUEST", f"{problem}: [{', '.join(stores)}]")
     if not broker and (own := [name for name in names if is_of_one_broker(name)]):
-        said = "no change of one broker's configs at default cluster level, broker id must be specified"
-        raise RefusedError("INVALID_REQUEST", f"{said}: [{', '.join(own)}]")
+        problem = "no change of one broker's configs at default cluster level, broker id must be specified"
+        raise RefusedError("INVALID_REQUEST", f"{problem}: [{', '.join(own)}]")
 
 
 def check_min_in_sync(request: Request, broker: str, key: str, value: str | None) -> None:
@@ -165,8 +165,8 @@ def alter_resource(request: Request, wanted: Mapping[str, Any], change: Change) 
     kind, name = wanted["resourceType"], wanted["resourceName"]
     if not name:
         group = kind == ConfigResource.GROUP
-        said = "Default group resources are not allowed." if group else "Subscription name can't be empty"
-        raise RefusedError("INVALID_REQUEST", said)
+        message = "Default group resources are not allowed." if group else "Subscription name can't be empty"
+        raise RefusedError("INVALID_REQUEST", message)
     changes = change(request.controller.resources.get((kind, name), {}), wanted)
     for key, value in changes.items():
         if value is not None and kind == ConfigResource.GROUP:

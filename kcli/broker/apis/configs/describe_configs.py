@@ -69,8 +69,8 @@ def documentation(kind: int, name: str) -> str | None:
     config = table.get(name)
     if config is None or name in OF_KCLI:
         return None
-    said = f"As Apache Kafka's {owner} config {name}."
-    return said if config.read else f"{said} It is kept, and has no effect in this broker."
+    text = f"As Apache Kafka's {owner} config {name}."
+    return text if config.read else f"{text} It is kept, and has no effect in this broker."
 
 
 def check_permission(request: Request, wanted: Mapping[str, Any], operation: Operation) -> None:
@@ -153,8 +153,8 @@ def listeners(request: Request) -> dict[str, str]:
 
 def url(request: Request, listener: str) -> str:
     rows = request.services.endpoints(request.client.local_host, listener)
-    here = next(each for each in rows if each["nodeId"] == request.node.id)
-    return f"{listener}://{host_port(here['host'], here['port'])}"
+    own = next(each for each in rows if each["nodeId"] == request.node.id)
+    return f"{listener}://{host_port(own['host'], own['port'])}"
 
 
 def unknown(name: str) -> Config:
@@ -173,8 +173,8 @@ def check_broker(request: Request, name: str, empty: str = "") -> None:
 
 def resource_configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:
     if not name:
-        what = "Group name" if kind == ConfigResource.GROUP else "Client metrics subscription name"
-        raise RefusedError("INVALID_REQUEST", f"{what} must not be empty")
+        kind_text = "Group name" if kind == ConfigResource.GROUP else "Client metrics subscription name"
+        raise RefusedError("INVALID_REQUEST", f"{kind_text} must not be empty")
     own = request.controller.resources.get((kind, name), {})
     source = OF_GROUP if kind == ConfigResource.GROUP else OF_METRICS
     for key, config in TABLES[kind].items():

@@ -53,10 +53,10 @@ def value_of(own: Mapping[str, str], kind: int, each: Mapping[str, Any]) -> str 
         verb = "append" if operation == APPEND else "subtract"
         raise RefusedError("INVALID_CONFIG", f"Config value {verb} is not allowed for config key: {name}")
     have = [one for one in own.get(name, config.default or "").split(",") if one]
-    given = value.split(",")
+    entries = value.split(",")
     if operation == APPEND:
-        return ",".join(have + [one for one in given if one not in have])
-    return ",".join(one for one in have if one not in given)
+        return ",".join(have + [one for one in entries if one not in have])
+    return ",".join(one for one in have if one not in entries)
 
 
 def alter_loggers(request: Request, wanted: Mapping[str, Any]) -> None:

@@ -15,13 +15,13 @@ CLASSIC, OF_CONSUMERS = 0, 1  # memberType: the protocol of a member
 
 
 def handle(request: Request) -> dict[str, Any]:
-    return describe(request, ConsumerGroup, tell)
+    return describe(request, ConsumerGroup, describe_fields)
 
 
-def tell(request: Request, group: ConsumerGroup) -> dict[str, Any]:
+def describe_fields(request: Request, group: ConsumerGroup) -> dict[str, Any]:
     if any(request.denial(Resource.TOPIC, name) for each in group.members.values() for name in each.topics):
-        said = "The group has described topic(s) that the client is not authorized to describe."
-        raise RefusedError("TOPIC_AUTHORIZATION_FAILED", said)
+        message = "The group has described topic(s) that the client is not authorized to describe."
+        raise RefusedError("TOPIC_AUTHORIZATION_FAILED", message)
     return {
         "assignmentEpoch": group.target_epoch,
         "assignorName": group.assignor,

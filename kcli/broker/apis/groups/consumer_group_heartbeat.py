@@ -37,15 +37,15 @@ def handle(request: Request) -> dict[str, Any]:
 def beat(request: Request) -> dict[str, Any]:
     """Process the heartbeat and return the response. Raises RefusedError."""
     check(request)
-    given = beat_of(request)
-    group = request.groups.consumer_group(request.body["groupId"], joins=given.epoch == JOINING)
+    received = beat_of(request)
+    group = request.groups.consumer_group(request.body["groupId"], joins=received.epoch == JOINING)
     limits = limits_of(request)
-    if given.epoch in (LEFT, LEFT_FOR_NOW):
-        group.leave(given, limits)
-        return farewell(given.member_id, given.epoch)
+    if received.epoch in (LEFT, LEFT_FOR_NOW):
+        group.leave(received, limits)
+        return farewell(received.member_id, received.epoch)
     check_topics(request)
-    member, tells = group.beat(given, limits, lambda name: not request.denial(Resource.TOPIC, name))
-    return answer(request, group, member, tells)
+    member, has_assignment = group.beat(received, limits, lambda name: not request.denial(Resource.TOPIC, name))
+    return answer(request, group, member, has_assignment)
 
 
 def beat_of(request: Request) -> Beat:
@@ -102,5 +102,5 @@ def check(request: Request) -> None:
     assignor = body["serverAssignor"]
     served = [each.strip() for each in request.configs.text("group.consumer.assignors").split(",")]
     if assignor is not None and (assignor not in served or assignor not in ASSIGNORS):
-        said = f"ServerAssignor {assignor} is not supported. Supported assignors: {', '.join(served)}."
-        raise RefusedError("UNSUPPORTED_ASSIGNOR", said)
+        message = f"ServerAssignor {assignor} is not supported. Supported assignors: {', '.join(served)}."
+        raise RefusedError("UNSUPPORTED_ASSIGNOR", message)

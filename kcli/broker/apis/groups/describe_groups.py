@@ -12,7 +12,7 @@ from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 NOT_FOUND_SINCE = 6
-ASKED = "includeAuthorizedOperations"
+WITH_OPERATIONS = "includeAuthorizedOperations"
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def row(request: Request, group_id: str) -> dict[str, Any]:
         text = f"Group {group_id} not found." if request.version >= NOT_FOUND_SINCE and not code else None
         blank: dict[str, Any] = {"protocolType": "", "protocolData": "", "members": []}
         if not missing:
-            blank["authorizedOperations"] = allowed(request, ASKED, Resource.GROUP, group_id)
+            blank["authorizedOperations"] = allowed(request, WITH_OPERATIONS, Resource.GROUP, group_id)
         return {"errorCode": missing, "errorMessage": text, "groupId": group_id, "groupState": "Dead"} | blank
     return {
         "errorCode": 0,
@@ -37,7 +37,7 @@ def row(request: Request, group_id: str) -> dict[str, Any]:
         "protocolType": group.protocol_type,
         "protocolData": (group.protocol or "") if group.state is State.STABLE else "",
         "members": member_rows(group),
-        "authorizedOperations": allowed(request, ASKED, Resource.GROUP, group_id),
+        "authorizedOperations": allowed(request, WITH_OPERATIONS, Resource.GROUP, group_id),
     }
 
 

@@ -112,7 +112,7 @@ def join_consumers(request: Request, group: ConsumerGroup) -> dict[str, Any]:
     member_id, instance_id = body["memberId"], body.get("groupInstanceId")
     static = group.static.get(instance_id or "", "")
     try:
-        said = subscription_of(protocols)
+        subscription = subscription_of(protocols)
     except InputError:
         return refused(request, INCONSISTENT)
     if not group.accepts(body["protocolType"], protocols, member_id or static):
@@ -126,11 +126,11 @@ def join_consumers(request: Request, group: ConsumerGroup) -> dict[str, Any]:
         member_id or new_member_id(instance_id or request.client_id),
         JOINING,
         instance_id,
-        said.get("rackId"),
+        subscription.get("rackId"),
         (request.client_id, f"/{request.client.host}"),
         rebalance,
-        tuple(said["topics"]),
-        owned=partitions_named(said.get("ownedPartitions", ()), request.topics),
+        tuple(subscription["topics"]),
+        owned=partitions_named(subscription.get("ownedPartitions", ()), request.topics),
         classic=ClassicSide(session, protocols),
     )
     try:

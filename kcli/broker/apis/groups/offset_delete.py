@@ -29,8 +29,8 @@ def handle(request: Request) -> dict[str, Any]:
         busy = subscribed if group.subscribes(topic["name"]) else 0
         refused = request.denial(Resource.TOPIC, topic["name"])
         known = request.topics.by_name.get(topic["name"])
-        here = len(known.partitions) if known is not None else 0
-        codes = {index: refused or (busy if 0 <= index < here else unknown) for index in indexes}
+        partition_count = len(known.partitions) if known is not None else 0
+        codes = {index: refused or (busy if 0 <= index < partition_count else unknown) for index in indexes}
         places += [(topic["name"], index) for index, code in codes.items() if not code]
         parts = [{"partitionIndex": index, "errorCode": code} for index, code in codes.items()]
         rows.append({"name": topic["name"], "partitions": parts})

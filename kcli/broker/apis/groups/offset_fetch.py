@@ -61,15 +61,15 @@ def naming(request: Request, name: str) -> dict[str, Any]:
 
 
 def topic_row(
-    request: Request, asked: Mapping[str, Any], offsets: Mapping[tuple[str, int], Committed]
+    request: Request, wanted: Mapping[str, Any], offsets: Mapping[tuple[str, int], Committed]
 ) -> dict[str, Any]:
     """Return a topic's row with the committed offsets. An offset is -1 if there is no commit, and has an error if an
     open transaction may change it.
     """
-    name = asked["name"] if "name" in asked else request.topic_name(asked["topicId"])
+    name = wanted["name"] if "name" in wanted else request.topic_name(wanted["topicId"])
     code = 0 if name else error_code("UNKNOWN_TOPIC_ID")
     rows = []
-    for index in asked["partitionIndexes"]:
+    for index in wanted["partitionIndexes"]:
         fault = code or request.fault(name, index)
         each = NOTHING if fault else offsets.get((name, index), NOTHING)
         if each is UNSTABLE:
@@ -83,4 +83,4 @@ def topic_row(
                 "errorCode": fault,
             }
         )
-    return {key: asked[key] for key in ("name", "topicId") if key in asked} | {"partitions": rows}
+    return {key: wanted[key] for key in ("name", "topicId") if key in wanted} | {"partitions": rows}

@@ -117,10 +117,10 @@ def answer(
 ) -> EncodedBody:
     """Encode the response, with the partitions that the fetch session includes."""
     if newest_magic(request.version) < NEWEST_MAGIC:
-        asked = fetch.request.partitions
+        partitions = fetch.request.partitions
         chunk_bytes = request.configs.int("message.downconversion.chunk.bytes")
         reads = {
-            key: older_records(read, request.version, asked[key].fetch_offset, chunk_bytes)
+            key: older_records(read, request.version, partitions[key].fetch_offset, chunk_bytes)
             for key, read in reads.items()
         }
     slots = RecordsSlots()

@@ -141,12 +141,12 @@ def enter_transaction(request: Request, partition: Partition, first: Incoming) -
     head, name = first.head, request.body.get("transactionalId")
     if not head.is_transactional or name is None:
         return
-    key, who = partition.keys[0], (name, head.producer_id, head.producer_epoch)
+    key, producer = partition.keys[0], (name, head.producer_id, head.producer_epoch)
     try:
         if request.version >= ADDING_SINCE:
-            request.transactions.add(*who, [key], version=2)
+            request.transactions.add(*producer, [key], version=2)
         else:
-            request.transactions.check(*who, key)
+            request.transactions.check(*producer, key)
     except RefusedError as refused:
         if refused.error == "PRODUCER_FENCED":
             refused.error = "INVALID_PRODUCER_EPOCH"
@@ -183,6 +183,6 @@ def duplicate_of(log: Log, batches: list[Incoming], *, complete: bool) -> int | 
             return written.first_offset
         if fault is not None:
             name = "INVALID_PRODUCER_EPOCH" if fault == FENCED else "OUT_OF_ORDER_SEQUENCE_NUMBER"
-            who = f"producer {head.producer_id} epoch {head.producer_epoch} sequence {head.base_sequence}"
-            raise RefusedError(name, f"{who}: {fault}")
+            producer_text = f"producer {head.producer_id} epoch {head.producer_epoch} sequence {head.base_sequence}"
+            raise RefusedError(name, f"{producer_text}: {fault}")
     return None

@@ -16,8 +16,8 @@ def handle(request: Request) -> dict[str, Any]:
     for each in request.body["entries"]:
         entity = entity_of(each["entity"])
         if entity in rows:
-            said = f"Duplicate alter request for client quota entity {dict(entity)}"
-            rows[entity] |= {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": said}
+            message = f"Duplicate alter request for client quota entity {dict(entity)}"
+            rows[entity] |= {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": message}
         else:
             rows[entity] = result(request, entity, each["ops"])
     return {"entries": list(rows.values())}

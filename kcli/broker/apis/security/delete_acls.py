@@ -22,9 +22,9 @@ def result(request: Request, wanted: AclFilter) -> dict[str, Any]:
     if request.services.security.authorizer is None:
         return DISABLED | {"matchingAcls": []}
     if not wanted.is_known:
-        said = "The AclBindingFilter must not contain UNKNOWN elements."
-        return {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": said, "matchingAcls": []}
-    found = {acl_id: each for acl_id, each in request.metadata.security.acls.items() if wanted.takes(each)}
+        message = "The AclBindingFilter must not contain UNKNOWN elements."
+        return {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": message, "matchingAcls": []}
+    found = {acl_id: each for acl_id, each in request.metadata.security.acls.items() if wanted.matches(each)}
     request.metadata.secure(("RemoveAccessControlEntryRecord", 0, {"id": each}) for each in found)
     none = {"errorCode": 0, "errorMessage": None}
     return none | {"matchingAcls": [none | resource_row(*each[:3]) | rule_row(each) for each in found.values()]}

@@ -18,20 +18,20 @@ def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "resources": []}
     if request.services.security.authorizer is None:
-        said = "No Authorizer is configured on the broker"
-        return {**DISABLED, "errorMessage": said, "resources": []}
-    found = [each for each in request.metadata.security.acls.values() if wanted.takes(each)]
+        message = "No Authorizer is configured on the broker"
+        return {**DISABLED, "errorMessage": message, "resources": []}
+    found = [each for each in request.metadata.security.acls.values() if wanted.matches(each)]
     rows = [resource_row(*place) | {"acls": list(map(rule_row, acls))} for place, acls in by_resource(found)]
     return {"errorCode": 0, "errorMessage": None, "resources": rows}
 
 
-def filter_of(asked: Mapping[str, Any]) -> AclFilter:
+def filter_of(row: Mapping[str, Any]) -> AclFilter:
     """Make a filter from its row in a request; one with a number that Kafka does not know matches nothing.
 
     Raises HangUpError if a number is 0.
     """
-    place = asked["resourceTypeFilter"], asked["resourceNameFilter"], asked.get("patternTypeFilter", Pattern.LITERAL)
-    who, what = (asked["principalFilter"], asked["hostFilter"]), (asked["operation"], asked["permissionType"])
-    if has_unknown(place[0], place[2], *what):
+    place = row["resourceTypeFilter"], row["resourceNameFilter"], row.get("patternTypeFilter", Pattern.LITERAL)
+    principal_filter, effect = (row["principalFilter"], row["hostFilter"]), (row["operation"], row["permissionType"])
+    if has_unknown(place[0], place[2], *effect):
         raise HangUpError("a filter of ACLs with an unknown type, pattern, operation or permission")
-    return AclFilter(*place, *who, *what)
+    return AclFilter(*place, *principal_filter, *effect)

@@ -14,24 +14,24 @@ EXACT, DEFAULT, ANY = range(3)
 
 
 def handle(request: Request) -> dict[str, Any]:
-    asked = request.body["components"]
+    components = request.body["components"]
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "entries": None}
-    error, said = fault(asked)
+    error, message = fault(components)
     if error:
-        return {"errorCode": error_code(error), "errorMessage": said, "entries": None}
+        return {"errorCode": error_code(error), "errorMessage": message, "entries": None}
     rows = [
         {"entity": entity_rows(entity), "values": [{"key": key, "value": value} for key, value in values.items()]}
         for entity, values in request.metadata.security.quotas.items()
-        if is_meant(entity, asked, strict=request.body["strict"])
+        if is_meant(entity, components, strict=request.body["strict"])
     ]
     return {"errorCode": 0, "errorMessage": "", "entries": rows}
 
 
-def fault(asked: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+def fault(components: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     """Return an error's name and message, ("", "") for a valid request."""
-    kinds = [each["entityType"] for each in asked]
-    for each in asked:
+    kinds = [each["entityType"] for each in components]
+    for each in components:
         kind, match = each["entityType"], each["matchType"]
         if not kind:
             return "INVALID_REQUEST", "Unexpected empty entity type."
@@ -51,12 +51,12 @@ def fault(asked: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     return "", ""
 
 
-def is_meant(entity: Entity, asked: Sequence[Mapping[str, Any]], *, strict: bool) -> bool:
+def is_meant(entity: Entity, components: Sequence[Mapping[str, Any]], *, strict: bool) -> bool:
     """Return whether an entity has all the parts asked for; strict: and no others."""
     parts = dict(entity)
-    if strict and len(parts) != len(asked):
+    if strict and len(parts) != len(components):
         return False
     return all(
         each["entityType"] in parts and (each["matchType"] == ANY or parts[each["entityType"]] == each["match"])
-        for each in asked
+        for each in components
     )

@@ -21,11 +21,11 @@ def handle(request: Request) -> dict[str, Any]:
 def row(request: Request, user: str, times: int) -> dict[str, Any]:
     made = {"user": user, "errorCode": 0, "errorMessage": None, "credentialInfos": []}
     if times > 1:
-        said = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
-        return made | {"errorCode": error_code("DUPLICATE_RESOURCE"), "errorMessage": said}
+        message = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
+        return made | {"errorCode": error_code("DUPLICATE_RESOURCE"), "errorMessage": message}
     known = request.metadata.security.scram
     found = sorted((kind, each.iterations) for (name, kind), each in known.items() if name == user)
     if not found:
-        said = f"Attempt to describe a user credential that does not exist: {user}"
-        return made | {"errorCode": error_code("RESOURCE_NOT_FOUND"), "errorMessage": said}
+        message = f"Attempt to describe a user credential that does not exist: {user}"
+        return made | {"errorCode": error_code("RESOURCE_NOT_FOUND"), "errorMessage": message}
     return made | {"credentialInfos": [{"mechanism": kind, "iterations": count} for kind, count in found]}

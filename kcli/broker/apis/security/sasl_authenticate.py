@@ -13,8 +13,8 @@ def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "errorMessage": None, "authBytes": b""}
     if login is None:
-        said = "SaslAuthenticate request received after successful authentication"
-        return {"errorCode": error_code("ILLEGAL_SASL_STATE"), "errorMessage": said, "authBytes": b""}
+        message = "SaslAuthenticate request received after successful authentication"
+        return {"errorCode": error_code("ILLEGAL_SASL_STATE"), "errorMessage": message, "authBytes": b""}
     step = login.step(request.body["authBytes"], request.version)
     row = {"errorCode": step.error, "errorMessage": step.text, "authBytes": step.answer}
     return row | {"sessionLifetimeMs": step.lifetime_ms}

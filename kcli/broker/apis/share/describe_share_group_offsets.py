@@ -23,20 +23,20 @@ def row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
         return {"topics": [], "errorCode": code, "errorMessage": None}
     found = request.groups.get(wanted["groupId"])
     group = found if isinstance(found, ShareGroup) else None
-    asked = wanted["topics"]
-    if asked is None:
+    topics = wanted["topics"]
+    if topics is None:
         shared = group.partitions if group is not None else ()
         by_name = by_topic(sorted((request.topic_name(topic), index) for topic, index in shared))
-        asked = [{"topicName": name, "partitions": indexes} for name, indexes in by_name.items()]
-        asked = [each for each in asked if not request.denial(Resource.TOPIC, each["topicName"])]
-    return {"topics": [topic_row(request, group, each) for each in asked], "errorCode": 0, "errorMessage": None}
+        topics = [{"topicName": name, "partitions": indexes} for name, indexes in by_name.items()]
+        topics = [each for each in topics if not request.denial(Resource.TOPIC, each["topicName"])]
+    return {"topics": [topic_row(request, group, each) for each in topics], "errorCode": 0, "errorMessage": None}
 
 
-def topic_row(request: Request, group: ShareGroup | None, asked: Mapping[str, Any]) -> dict[str, Any]:
-    topic = request.topics.by_name.get(asked["topicName"])
-    code = request.denial(Resource.TOPIC, asked["topicName"])
+def topic_row(request: Request, group: ShareGroup | None, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    topic = request.topics.by_name.get(wanted["topicName"])
+    code = request.denial(Resource.TOPIC, wanted["topicName"])
     rows = []
-    for index in asked["partitions"]:
+    for index in wanted["partitions"]:
         partition = topic.partition(index) if topic is not None and not code else None
         share = group.partitions.get(partition.keys[1]) if group is not None and partition is not None else None
         made = {"partitionIndex": index, "startOffset": -1, "leaderEpoch": 0, "lag": -1}
@@ -44,5 +44,5 @@ def topic_row(request: Request, group: ShareGroup | None, asked: Mapping[str, An
             done = sum(1 for each in share.records.values() if each.is_done)
             made |= {"startOffset": share.start, "lag": max(0, partition.end_offset - share.start - done)}
         rows.append(made | {"errorCode": code, "errorMessage": None})
-    named = {"topicName": asked["topicName"]} | ({"topicId": topic.id} if topic is not None else {})
+    named = {"topicName": wanted["topicName"]} | ({"topicId": topic.id} if topic is not None else {})
     return named | {"partitions": rows}

@@ -39,7 +39,7 @@ class Found(NamedTuple):
     records: Slice | None = None
     acquired: tuple[Acquired, ...] = ()
     error: int = 0
-    said: str | None = None
+    message: str | None = None
 
 
 class ShareWork:
@@ -61,7 +61,7 @@ class ShareWork:
             try:
                 each = self.read(key, left, size)
             except RefusedError as refused:
-                each = Found(error=error_code(refused.error), said=str(refused))
+                each = Found(error=error_code(refused.error), message=str(refused))
             if each.records is not None or each.error:
                 self.found[key] = each
             left -= sum(some.last - some.first + 1 for some in each.acquired)
@@ -104,9 +104,13 @@ class ShareWork:
         return self.request.api.encode_with(body, slots.filled)
 
     def row(self, key: Key, slots: RecordsSlots) -> dict[str, Any]:
-        found, (code, said) = self.found.get(key, Found()), self.acknowledged.get(key, (0, None))
-        made = error_row(self.request, key, found.error, found.said)
-        made |= {"acknowledgeErrorCode": code, "acknowledgeErrorMessage": said, "records": slots.field(found.records)}
+        found, (code, message) = self.found.get(key, Found()), self.acknowledged.get(key, (0, None))
+        made = error_row(self.request, key, found.error, found.message)
+        made |= {
+            "acknowledgeErrorCode": code,
+            "acknowledgeErrorMessage": message,
+            "records": slots.field(found.records),
+        }
         rows = [
             {"firstOffset": one.first, "lastOffset": one.last, "deliveryCount": one.deliveries}
             for one in found.acquired

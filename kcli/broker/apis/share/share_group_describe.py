@@ -10,10 +10,10 @@ from kcli.broker.share.group import ShareGroup
 
 
 def handle(request: Request) -> dict[str, Any]:
-    return describe(request, ShareGroup, tell)
+    return describe(request, ShareGroup, describe_fields)
 
 
-def tell(request: Request, group: ShareGroup) -> dict[str, Any]:
+def describe_fields(request: Request, group: ShareGroup) -> dict[str, Any]:
     members = group.members.values()
     return {
         "assignmentEpoch": group.epoch,

@@ -35,7 +35,7 @@ def beat(request: Request) -> dict[str, Any]:
         group.leave(member_id)
         return farewell(member_id, LEFT)
     check_topics(request)
-    given = ShareBeat(
+    received = ShareBeat(
         member_id,
         epoch,
         body["rackId"],
@@ -44,4 +44,4 @@ def beat(request: Request) -> dict[str, Any]:
         request.configs.int("group.share.max.size"),
         request.controller.group_number(group.id, "share.session.timeout.ms") / 1000,
     )
-    return answer(request, group, *group.beat(given))
+    return answer(request, group, *group.beat(received))

@@ -16,13 +16,13 @@ from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:
-    asked = request.body["topics"]
+    topics = request.body["topics"]
     try:
-        refuse_excess(sum(max(0, each["count"] - partitions_of(request, each["name"])) for each in asked))
+        refuse_excess(sum(max(0, each["count"] - partitions_of(request, each["name"])) for each in topics))
     except RefusedError as error:
-        return {"results": [refused(each["name"], error) for each in asked]}
-    names = Counter(each["name"] for each in asked)
-    return {"results": [result(request, each, names) for each in asked]}
+        return {"results": [refused(each["name"], error) for each in topics]}
+    names = Counter(each["name"] for each in topics)
+    return {"results": [result(request, each, names) for each in topics]}
 
 
 def partitions_of(request: Request, name: str) -> int:
@@ -60,16 +60,18 @@ def extend(request: Request, wanted: Mapping[str, Any]) -> None:
     have, count = len(topic.partitions), wanted["count"]
     if not have < count <= MOST_PARTITIONS:
         raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: there are {have}, more expected")
-    given = wanted["assignments"]
+    assignments = wanted["assignments"]
     nodes = set(request.controller.node_ids)
-    if given is not None and (len(given) != count - have or any(set(each["brokerIds"]) - nodes for each in given)):
+    if assignments is not None and (
+        len(assignments) != count - have or any(set(each["brokerIds"]) - nodes for each in assignments)
+    ):
         raise RefusedError(
             "INVALID_REPLICA_ASSIGNMENT", f"{count - have} of them expected, on the nodes {sorted(nodes)}"
         )
     copies = len(topic.partitions[0].replicas) if topic.partitions else 1
     made = (
-        [tuple(each["brokerIds"]) for each in given]
-        if given is not None
+        [tuple(each["brokerIds"]) for each in assignments]
+        if assignments is not None
         else request.controller.assign(count - have, copies)
     )
     if not request.body["validateOnly"]:

@@ -23,15 +23,15 @@ FIELDS = ("name", "value", "readOnly", "configSource", "isSensitive")
 
 
 def handle(request: Request) -> dict[str, Any]:
-    asked = request.body["topics"]
+    topics = request.body["topics"]
     try:
-        refuse_excess(sum(partitions(request, each) for each in asked))
+        refuse_excess(sum(partitions(request, each) for each in topics))
     except RefusedError as error:
-        return {"topics": [refused(name, error) for name in dict.fromkeys(each["name"] for each in asked)]}
-    names = Counter(each["name"] for each in asked)
+        return {"topics": [refused(name, error) for name in dict.fromkeys(each["name"] for each in topics)]}
+    names = Counter(each["name"] for each in topics)
     rules = NewTopics(request.controller)
     rows: dict[str, dict[str, Any]] = {}
-    for wanted in asked:
+    for wanted in topics:
         name = wanted["name"]
         try:
             if not request.may(Operation.CREATE) and not request.may(Operation.CREATE, Resource.TOPIC, name):
@@ -47,8 +47,8 @@ def handle(request: Request) -> dict[str, Any]:
 def partitions(request: Request, wanted: Mapping[str, Any]) -> int:
     """Return how many partitions a row of the request asks for."""
     count: int = wanted["numPartitions"]
-    given = len(wanted["assignments"])
-    return given or (request.configs.int("num.partitions") if count == BY_DEFAULT else max(count, 0))
+    assigned = len(wanted["assignments"])
+    return assigned or (request.configs.int("num.partitions") if count == BY_DEFAULT else max(count, 0))
 
 
 def refused(name: str, error: RefusedError) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def create(request: Request, wanted: Mapping[str, Any], rules: NewTopics) -> dic
     name = wanted["name"]
     if code := request.fault(name):
         return {"name": name, "errorCode": code, "errorMessage": None, "configs": None}
-    given = wanted["assignments"]
-    indexes = {each["partitionIndex"]: each["brokerIds"] for each in given}
-    if len(indexes) < len(given):
+    assignments = wanted["assignments"]
+    indexes = {each["partitionIndex"]: each["brokerIds"] for each in assignments}
+    if len(indexes) < len(assignments):
         raise RefusedError("INVALID_REPLICA_ASSIGNMENT", "a partition is assigned twice")
     configs = {each["name"]: each["value"] for each in wanted["configs"]}
     if missing := [key for key, value in configs.items() if value is None]:

@@ -38,8 +38,8 @@ def delete(request: Request, name: str | None, topic_id: str) -> dict[str, Any]:
     if topic is None:
         if name is not None:
             return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION"), "errorMessage": NOT_HOSTED}
-        said = "This server does not host this topic ID."
-        return row | {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "errorMessage": said}
+        message = "This server does not host this topic ID."
+        return row | {"errorCode": error_code("UNKNOWN_TOPIC_ID"), "errorMessage": message}
     if not request.configs.bool("delete.topic.enable"):
         refused = "TOPIC_DELETION_DISABLED" if request.version >= DISABLED_SINCE else "INVALID_REQUEST"
         return row | {"errorCode": error_code(refused), "errorMessage": "delete.topic.enable is false"}

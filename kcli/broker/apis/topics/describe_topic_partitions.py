@@ -39,8 +39,8 @@ def handle(request: Request) -> dict[str, Any]:
 
 def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, Any]:
     topic = request.topics.by_name.get(name)
-    lacking = "INVALID_TOPIC_EXCEPTION" if name_fault(name) else "UNKNOWN_TOPIC_OR_PARTITION"
-    code = request.fault(name) or (error_code(lacking) if topic is None else 0)
+    error = "INVALID_TOPIC_EXCEPTION" if name_fault(name) else "UNKNOWN_TOPIC_OR_PARTITION"
+    code = request.fault(name) or (error_code(error) if topic is None else 0)
     row = {"errorCode": code, "name": name, "topicAuthorizedOperations": allowed(request, "", Resource.TOPIC, name)}
     if code or topic is None:
         return row | {"partitions": []}

@@ -85,11 +85,11 @@ def auto_create(request: Request, found: list[Topic | dict[str, Any]]) -> None:
     configs, missing = request.configs, error_code("UNKNOWN_TOPIC_OR_PARTITION")
     if not request.body.get("allowAutoTopicCreation", True) or not configs.bool("auto.create.topics.enable"):
         return
-    lacking = [each for each in found if isinstance(each, dict) and each["errorCode"] == missing]
-    for each in lacking:
+    unknown = [each for each in found if isinstance(each, dict) and each["errorCode"] == missing]
+    for each in unknown:
         if not request.may(Operation.CREATE) and not request.may(Operation.CREATE, Resource.TOPIC, each["name"]):
             each["errorCode"] = error_code("TOPIC_AUTHORIZATION_FAILED")
-    wanted = {each["name"]: each for each in lacking if each["errorCode"] == missing}
+    wanted = {each["name"]: each for each in unknown if each["errorCode"] == missing}
     wanted.pop(CLUSTER_METADATA, None)
     if not wanted:
         return

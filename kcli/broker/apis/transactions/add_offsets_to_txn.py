@@ -13,10 +13,10 @@ FENCED_SINCE = 2
 
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
-    who = body["transactionalId"], body["producerId"], body["producerEpoch"]
+    producer = body["transactionalId"], body["producerId"], body["producerEpoch"]
 
     def add() -> None:
-        request.transactions.add(*who, [request.groups.store.place(body["groupId"])])
+        request.transactions.add(*producer, [request.groups.store.place(body["groupId"])])
 
     if code := request.denial(Resource.GROUP, body["groupId"]):
         return {"errorCode": code}

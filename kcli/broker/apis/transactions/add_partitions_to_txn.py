@@ -27,48 +27,50 @@ def handle(request: Request) -> dict[str, Any]:
             return {"errorCode": error_code("CLUSTER_AUTHORIZATION_FAILED"), "resultsByTransaction": []}
         rows = [transaction_row(request, each) for each in body["transactions"]]
         return {"errorCode": 0, "resultsByTransaction": rows}
-    who = body["v3AndBelowTransactionalId"], body["v3AndBelowProducerId"], body["v3AndBelowProducerEpoch"]
-    asked = body["v3AndBelowTopics"]
-    return {"resultsByTopicV3AndBelow": topic_rows(asked, add(request, who, asked))}
+    producer = body["v3AndBelowTransactionalId"], body["v3AndBelowProducerId"], body["v3AndBelowProducerEpoch"]
+    topics = body["v3AndBelowTopics"]
+    return {"resultsByTopicV3AndBelow": topic_rows(topics, add(request, producer, topics))}
 
 
 def transaction_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    who = wanted["transactionalId"], wanted["producerId"], wanted["producerEpoch"]
-    codes = (verify if wanted["verifyOnly"] else add)(request, who, wanted["topics"])
-    return {"transactionalId": who[0], "topicResults": topic_rows(wanted["topics"], codes)}
+    producer = wanted["transactionalId"], wanted["producerId"], wanted["producerEpoch"]
+    codes = (verify if wanted["verifyOnly"] else add)(request, producer, wanted["topics"])
+    return {"transactionalId": producer[0], "topicResults": topic_rows(wanted["topics"], codes)}
 
 
-def add(request: Request, who: tuple[str, int, int], asked: Iterable[Mapping[str, Any]]) -> Codes:
+def add(request: Request, producer: tuple[str, int, int], topics: Iterable[Mapping[str, Any]]) -> Codes:
     """Add all partitions to a transaction, or none. Returns their error codes."""
-    keys = keys_of(asked)
+    keys = keys_of(topics)
     if faults := {key: code for key in keys if (code := fault(request, key))}:
         return dict.fromkeys(keys, error_code("OPERATION_NOT_ATTEMPTED")) | faults
-    code, _ = attempt(request, lambda: request.transactions.add(*who, keys), fenced_since=FENCED_SINCE, name=who[0])
+    code, _ = attempt(
+        request, lambda: request.transactions.add(*producer, keys), fenced_since=FENCED_SINCE, name=producer[0]
+    )
     return dict.fromkeys(keys, code)
 
 
-def verify(request: Request, who: tuple[str, int, int], asked: Iterable[Mapping[str, Any]]) -> Codes:
+def verify(request: Request, producer: tuple[str, int, int], topics: Iterable[Mapping[str, Any]]) -> Codes:
     """Return an error code for each partition: 0 if the producer's open transaction has it."""
 
     def check(key: Key) -> None:
         try:
-            request.transactions.check(*who, key)
+            request.transactions.check(*producer, key)
         except RefusedError as refused:
             if refused.error == "INVALID_TXN_STATE":
                 refused.error = "TRANSACTION_ABORTABLE"
             raise
 
     def code(key: Key) -> int:
-        return attempt(request, lambda: check(key), fenced_since=0, name=who[0])[0]
+        return attempt(request, lambda: check(key), fenced_since=0, name=producer[0])[0]
 
-    return {key: code(key) for key in keys_of(asked)}
-
-
-def keys_of(asked: Iterable[Mapping[str, Any]]) -> list[Key]:
-    return [(topic["name"], index) for topic in asked for index in topic["partitions"]]
+    return {key: code(key) for key in keys_of(topics)}
 
 
-def topic_rows(asked: Iterable[Mapping[str, Any]], codes: Codes) -> list[dict[str, Any]]:
+def keys_of(topics: Iterable[Mapping[str, Any]]) -> list[Key]:
+    return [(topic["name"], index) for topic in topics for index in topic["partitions"]]
+
+
+def topic_rows(topics: Iterable[Mapping[str, Any]], codes: Codes) -> list[dict[str, Any]]:
     return [
         {
             "name": topic["name"],
@@ -77,7 +79,7 @@ def topic_rows(asked: Iterable[Mapping[str, Any]], codes: Codes) -> list[dict[st
                 for index in topic["partitions"]
             ],
         }
-        for topic in asked
+        for topic in topics
     ]
 
 

@@ -21,15 +21,15 @@ def handle(request: Request) -> dict[str, Any]:
 
 def row(request: Request, topic: str, index: int) -> dict[str, Any]:
     partition = request.topics.find((topic, index))
-    said = None
+    message = None
     if partition is None:
         denied = request.denial(Resource.TOPIC, topic)
         code = denied or error_code("UNKNOWN_TOPIC_OR_PARTITION")
-        said = None if denied else NOT_HOSTED
+        message = None if denied else NOT_HOSTED
     else:
         code = request.fault(topic, index) or partition.refusal(request.node.id, -1)
     producers = producers_of(partition) if partition is not None and not code else []
-    return {"partitionIndex": index, "errorCode": code, "errorMessage": said, "activeProducers": producers}
+    return {"partitionIndex": index, "errorCode": code, "errorMessage": message, "activeProducers": producers}
 
 
 def producers_of(partition: Partition) -> list[dict[str, Any]]:

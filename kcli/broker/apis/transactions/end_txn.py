@@ -12,11 +12,11 @@ FENCED_SINCE, BUMPING_SINCE = 2, 5
 
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
-    who = body["transactionalId"], body["producerId"], body["producerEpoch"]
+    producer = body["transactionalId"], body["producerId"], body["producerEpoch"]
     bumping = request.version >= BUMPING_SINCE
     code, each = attempt(
         request,
-        lambda: request.transactions.end(*who, commit=body["committed"], version=2 if bumping else 0),
+        lambda: request.transactions.end(*producer, commit=body["committed"], version=2 if bumping else 0),
         fenced_since=FENCED_SINCE,
         name=body["transactionalId"],
     )

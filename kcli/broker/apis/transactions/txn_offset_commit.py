@@ -22,18 +22,18 @@ ADDING_SINCE, TOPIC_IDS_SINCE, NEVER = 5, 6, 32_767
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     place = request.groups.store.place(body["groupId"])
-    who = body["transactionalId"], body["producerId"], body["producerEpoch"]
+    producer = body["transactionalId"], body["producerId"], body["producerEpoch"]
 
     def join() -> None:
         if request.version >= ADDING_SINCE:
-            request.transactions.add(*who, [place], version=2)
+            request.transactions.add(*producer, [place], version=2)
         else:
-            request.transactions.check(*who, place)
+            request.transactions.check(*producer, place)
 
-    code = request.denial(Resource.TRANSACTIONAL_ID, who[0]) or request.group_refusal(body["groupId"])
+    code = request.denial(Resource.TRANSACTIONAL_ID, producer[0]) or request.group_refusal(body["groupId"])
     code = code or check_member(request)
     code = code or attempt(request, join, fenced_since=NEVER)[0]
-    return commit(request, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=who[1:])
+    return commit(request, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=producer[1:])
 
 
 def check_member(request: Request) -> int:

@@ -34,14 +34,14 @@ def uniform(
 ) -> Assignment:
     """Assign partitions as evenly as subscriptions allow, with few moves from the assignment `before`."""
     lawful = {(topic, index): None for topic, count in counts.items() for index in range(count)}
-    taken: set[Partition] = set()
+    assigned: set[Partition] = set()
     made: dict[str, list[Partition]] = {}
     for member, topics in members.items():
         kept = sorted(each for each in before.get(member, ()) if each[0] in topics and each in lawful)
-        made[member] = [each for each in kept if each not in taken]
-        taken.update(made[member])
+        made[member] = [each for each in kept if each not in assigned]
+        assigned.update(made[member])
     able = dict(subscribers_of(members))
-    free = [each for each in lawful if each not in taken and each[0] in able]
+    free = [each for each in lawful if each not in assigned and each[0] in able]
     # Partitions with the fewest possible members come first.
     for each in sorted(free, key=lambda one: len(able[one[0]])):
         made[min(able[each[0]], key=lambda member: len(made[member]))].append(each)

@@ -176,15 +176,15 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
             if former is None:
                 raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
             if former.id != beat.member_id:
-                said = f"Static member {beat.member_id} with instance id {beat.instance_id} was fenced by another"
-                raise RefusedError("FENCED_INSTANCE_ID", said)
+                message = f"Static member {beat.member_id} with instance id {beat.instance_id} was fenced by another"
+                raise RefusedError("FENCED_INSTANCE_ID", message)
             check_epoch(former, beat)
             return former
         if former is None or former.id == beat.member_id:
             return former or self._enter(beat, limits)
         if former.epoch != LEFT_FOR_NOW and beat.classic is None:
-            said = f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join: it is there"
-            raise RefusedError("UNRELEASED_INSTANCE_ID", said)
+            message = f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join: it is there"
+            raise RefusedError("UNRELEASED_INSTANCE_ID", message)
         return self._replace(former, beat)
 
     def _enter(self, beat: Beat, limits: GroupLimits) -> ConsumerMember:
@@ -268,10 +268,10 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         self._assignor = votes.most_common(1)[0][0] if votes else limits.assignor
 
     def _matching(self, pattern: str, may_read: Callable[[str], bool]) -> frozenset[str]:
-        takes = regular(pattern)
+        expression = regular(pattern)
         if not pattern:
             return frozenset()
-        return frozenset(each.name for each in self.topics if takes(each.name) and may_read(each.name))
+        return frozenset(each.name for each in self.topics if expression(each.name) and may_read(each.name))
 
     def _match(self, may_read: Callable[[str], bool]) -> None:
         """Update the topics that match the members' patterns."""
@@ -359,7 +359,7 @@ def check_epoch(member: ConsumerMember, beat: Beat) -> None:
     lost = beat.epoch == member.previous_epoch and beat.owned is not None and beat.owned <= member.assigned
     if beat.epoch > member.epoch or not lost:
         larger = "larger" if beat.epoch > member.epoch else "smaller"
-        said = (
+        message = (
             f"The consumer group member has a {larger} member epoch ({beat.epoch}) than the one known ({member.epoch})"
         )
-        raise RefusedError("FENCED_MEMBER_EPOCH", said)
+        raise RefusedError("FENCED_MEMBER_EPOCH", message)
