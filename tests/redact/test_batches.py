@@ -109,7 +109,7 @@ def test_markers_stay() -> None:
 
 
 def test_a_batch_that_finds_no_room_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.redact.batches.folded", lambda *given: None)
+    monkeypatch.setattr("kcli.redact.batches.recompressed", lambda *given: None)
     redactor = BatchRedactor(lambda kind, value: value)
     data = build_batch(RECORDS, codec="zstd")
     made = redactor.records(data)
