@@ -97,8 +97,8 @@ class EmbeddedBroker(BrokerThread):
         topic.
         """
         need("name", name, str, "text")
-        for what, count in (("partitions", partitions), ("replication", replication)):
-            need(what, 1 if count is None else count, int, "a number")
+        for argument, count in (("partitions", partitions), ("replication", replication)):
+            need(argument, 1 if count is None else count, int, "a number")
         need("configs", {} if configs is None else configs, Mapping, "names with values")
         own = {key: java_text(value) for key, value in (configs or {}).items()}
         full = self.topic(name)

@@ -64,10 +64,10 @@ def run() -> None:
 def leave_current_folder() -> None:
     """Keep `python -m` from looking for modules in the current folder, unless kcli is there."""
     try:
-        here = Path.cwd()
+        current = Path.cwd()
     except OSError:  # it has been removed
         return
-    if not sys.flags.safe_path and sys.path[:1] == [str(here)] and not Path(__file__).is_relative_to(here):
+    if not sys.flags.safe_path and sys.path[:1] == [str(current)] and not Path(__file__).is_relative_to(current):
         del sys.path[0]
 
 

@@ -14,7 +14,7 @@ from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.nothing import require_exchanges
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, note_no_match
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.terminal.cells import cut, wrap
 from kcli.cli.terminal.console import shows_colour, terminal_room
@@ -75,7 +75,7 @@ def audit_captures(files: tuple[str, ...], **options: Any) -> int:
     if failures:
         raise failures[0]
     if not clients and not source.chosen.takes_all:
-        say_what_there_is(files, source.chosen, options)
+        note_no_match(files, source.chosen, options)
         return 1
     return 1 if any(use.refused for _, uses in judged for use in uses) else 0
 
@@ -122,16 +122,16 @@ def table_lines(judged: Judged, release: str, output: str | None) -> Iterator[tu
     colour = output is None and shows_colour(sys.stdout)
     room = terminal_room(output)
     # Clients with the same judgement share its lines (see Judge).
-    said: dict[int, tuple[str, list[str]]] = {}
+    findings_by_row: dict[int, tuple[str, list[str]]] = {}
     for client, uses in judged:
         software = " ".join(filter(None, (client.software, client.version))) or (
             "software not said" if client.negotiates else "no ApiVersions"
         )
         name = client.client_id or "(no client id)"
         head = f"{name if room is None else cut(name, max(room // 2, NARROWEST))}  {client.address}  {software}"
-        known = said.get(id(uses))
+        known = findings_by_row.get(id(uses))
         if known is None:
-            known = said[id(uses)] = verdict(uses, release, colour), list(use_lines(uses, colour, room))
+            known = findings_by_row[id(uses)] = verdict(uses, release, colour), list(use_lines(uses, colour, room))
         yield paint(head, colour, bold=True), "  ", known[0]
         for line in known[1]:
             yield (line,)

@@ -62,7 +62,7 @@ def check_options(command: Command) -> Command:
 @click.option(
     "--framed/--unframed", default=None, help="Requests have, or don't have, their length in front (default: detect)."
 )
-def request(file: str, framed: bool | None, **given: Any) -> int:
+def request(file: str, framed: bool | None, **values: Any) -> int:
     """Check whether a broker would accept these requests, or with which error it refuses them.
 
     FILE has requests in the forms that `kcli decode request` reads. kcli checks what does not depend on topics and
@@ -74,7 +74,7 @@ def request(file: str, framed: bool | None, **given: Any) -> int:
     """
     from kcli.broker.acceptance import RequestVerdict, request_verdicts
 
-    options = CheckOptions(**given)
+    options = CheckOptions(**values)
     dialect, of = options.dialect, release_of(options)
     slips, batch_slips = (SlipNamer(text, most_slips(options)) for text in (request_text, records_text))
 
@@ -126,7 +126,7 @@ def request(file: str, framed: bool | None, **given: Any) -> int:
 @click.command()
 @check_options
 @click.option("--api-version", type=click.IntRange(0, 32767), metavar="N", help="The version of the Produce request.")
-def batch(file: str, api_version: int | None, **given: Any) -> int:
+def batch(file: str, api_version: int | None, **values: Any) -> int:
     """Check whether a broker would accept these record batches from a producer, or with which error it refuses them.
 
     FILE has the records field of a Produce request; with hex or base64 text, each line has one. The rules are those of
@@ -139,7 +139,7 @@ def batch(file: str, api_version: int | None, **given: Any) -> int:
     from kcli.broker.acceptance import RequestVerdict, batch_verdict
     from kcli.schemas.apikeys import PRODUCE
 
-    options = CheckOptions(**given)
+    options = CheckOptions(**values)
     of = release_of(options)
     versions = catalog(options.dialect).release_versions(of, "broker")[PRODUCE]
     version = versions.hi if api_version is None else api_version
@@ -247,5 +247,5 @@ def verdict_row(where: str, verdict: RequestVerdict) -> dict[str, Any]:
 
 
 def text_line(where: str, verdict: RequestVerdict) -> str:
-    said = f"{verdict.error} ({verdict.code})" if verdict.error else "the connection is closed"
-    return ": ".join(part for part in (where, "taken" if verdict.is_accepted else said, verdict.reason) if part)
+    outcome = f"{verdict.error} ({verdict.code})" if verdict.error else "the connection is closed"
+    return ": ".join(part for part in (where, "taken" if verdict.is_accepted else outcome, verdict.reason) if part)

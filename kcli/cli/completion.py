@@ -136,12 +136,12 @@ def topics(context: click.Context, incomplete: str) -> Iterable[CompletionItem]:
     from kcli.records.internal import TOPICS
     from kcli.topic_names import name_fault
 
-    given = [*context.args, *(context.params.get("files") or ())]
-    found = TOPICS if "position" in context.params or "base64_" in context.params else topics_in(given)
+    paths = [*context.args, *(context.params.get("files") or ())]
+    found = TOPICS if "position" in context.params or "base64_" in context.params else topics_in(paths)
     return words(sorted(name for name in found if name_fault(name) is None), incomplete)
 
 
-def topics_in(given: Iterable[str]) -> set[str]:
+def topics_in(files: Iterable[str]) -> set[str]:
     """Return the topics in captures, which are read for a second at most, and the topics of segments, by their folders'
     names.
     """
@@ -150,7 +150,7 @@ def topics_in(given: Iterable[str]) -> set[str]:
     from kcli.capture.statistics import StatisticsSink
     from kcli.topic_names import partition_of
 
-    paths = [each for name in given for each in ([Path(name)] if Path(name).is_file() else Path(name).rglob("*"))]
+    paths = [each for name in files for each in ([Path(name)] if Path(name).is_file() else Path(name).rglob("*"))]
     found = {partition_of(path.absolute().parent.name)[0] for path in paths if path.suffix == ".log"}
     captures = [str(path) for path in paths if path.is_file() and is_capture(path)]
     source, end = CaptureDecoder(captures, StatisticsSink(("topic",))), time.monotonic() + SECONDS

@@ -72,7 +72,7 @@ class ConversionOptions:
     ("table", "json"), "The format of --plan's output; json: an object for each file.", default="table", paged=False
 )
 @quiet_option("No progress, no warnings.")
-def down_convert(files: tuple[str, ...], **given: Any) -> None:
+def down_convert(files: tuple[str, ...], **values: Any) -> None:
     """Convert record batches to magic 0 or 1 (KIP-283), as brokers up to 3.9 do for old consumers.
 
     FILE: a log segment, or record batches as in a fetch response; - is standard input; DIR: a partition's folder, whose
@@ -85,7 +85,7 @@ def down_convert(files: tuple[str, ...], **given: Any) -> None:
     kcli down-convert data/orders-0 --to-magic 1 -o old.log
     kcli down-convert data/orders-0 --to-magic 0 --plan
     """
-    options = ConversionOptions(**given)
+    options = ConversionOptions(**values)
     if options.chunk_size < 1:
         raise UsageError("--chunk-size: 1 byte or more expected")
     options = replace(options, first_offset=max(min(options.first_offset, LARGEST_OFFSET), 0))
@@ -185,8 +185,8 @@ def print_plan(files: tuple[str, ...], options: ConversionOptions) -> None:
             f"{row['peakBytesWhole']:,} without"
         )
         print_line(f"  {counted(row['recordsLosingHeaders'], 'record loses its', 'records lose their')} headers")
-        gone, plain = row["controlBatchesDropped"], row["abortedRecordsPlain"]
-        dropped = f"{counted(gone, 'control batch', 'control batches')} dropped"
+        control_batches, plain = row["controlBatchesDropped"], row["abortedRecordsPlain"]
+        dropped = f"{counted(control_batches, 'control batch', 'control batches')} dropped"
         print_line(f"  {dropped}, {counted(plain, 'aborted record becomes', 'aborted records become')} plain")
         if row["refused"]:
             print_line(f"  stops: {row['refused']} (the conversion's exit code is {row['exit']})")
@@ -209,7 +209,7 @@ def plan_file(file: str, source: Slice, options: ConversionOptions) -> dict[str,
     except UnsupportedCompressionError as error:
         refused = str(error)
     counts = conversion.converter
-    gone, plain = transactions_lost(part)
+    dropped, plain = transactions_lost(part)
     return {
         "file": name_of(file),
         "toMagic": options.to_magic,
@@ -218,7 +218,7 @@ def plan_file(file: str, source: Slice, options: ConversionOptions) -> dict[str,
         "estimated": counts.estimated,
         "records": counts.records,
         "recordsLosingHeaders": counts.headers_lost,
-        "controlBatchesDropped": gone,
+        "controlBatchesDropped": dropped,
         "abortedRecordsPlain": plain,
         "chunkBytes": options.chunk_size,
         "peakBytesChunked": conversion.most_held,

@@ -29,7 +29,7 @@ Resolved = tuple[str | None, click.Command | None, list[str]]  # a command's nam
 class LazyGroup(click.Group):
     """A group whose commands are named in a table and imported on first use."""
 
-    what = "command"
+    subjects = "command"
     context_class = HelpContext
 
     def __init__(self, table: Mapping[str, str | Mapping[str, str]], path: str = "", **attributes: object) -> None:
@@ -68,8 +68,8 @@ class LazyGroup(click.Group):
         if args and args[0] not in self.table and not args[0].startswith("-"):
             from kcli.cli.suggestions import suggestion
 
-            said = suggestion(args[0], self.table, takes_files="file" in self.what)
-            ctx.fail(f"{args[0]}: no such {self.what}{said}")
+            message = suggestion(args[0], self.table, takes_files="file" in self.subjects)
+            ctx.fail(f"{args[0]}: no such {self.subjects}{message}")
         return super().resolve_command(ctx, args)
 
 
@@ -80,7 +80,7 @@ def is_input(word: str) -> bool:
 class DecodeGroup(LazyGroup):
     """`kcli decode`: where no command is named, the kind of the first file chooses it, wherever that file stands."""
 
-    what = "command or file"
+    subjects = "command or file"
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage(ctx.command_path, "[OPTIONS] FILE...", prefix="Usage: ")
@@ -105,7 +105,7 @@ class DecodeGroup(LazyGroup):
 class Root(LazyGroup):
     """`kcli` itself: a file's name opens the front door, as the first word or behind options of `kcli FILE`."""
 
-    what = "command or file"
+    subjects = "command or file"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the arguments apart."""

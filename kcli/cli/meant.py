@@ -62,11 +62,11 @@ def guesses(words: Words, error: BaseException) -> Iterator[Words]:
     yield [*path, *(f"./{each}" if each.startswith("-") and os.path.lexists(each) else each for each in rest)]
     if not path:
         yield from of_swapped(rest)
-    for asked in ([*each] for each in dict.fromkeys((tuple(joined_values(rest)), tuple(rest)))):
-        yield from of_query(path, asked, missing)
+    for candidate in ([*each] for each in dict.fromkeys((tuple(joined_values(rest)), tuple(rest)))):
+        yield from of_query(path, candidate, missing)
         for command in [path, *(each.split() for each in READERS if may_be_elsewhere(path, option))]:
-            yield [*command, *asked]
-            yield from ([*command, *each] for each in of_options(command, asked, option, near=command == path))
+            yield [*command, *candidate]
+            yield from ([*command, *each] for each in of_options(command, candidate, option, near=command == path))
     if missing is not None:
         from kcli.cli.suggestions import file_like
 
@@ -198,5 +198,5 @@ def all_there(command: click.Command, argument: click.Parameter, value: Any) -> 
         return argument.name != "files" and not argument.required
     if argument.name != "files":
         return not (command.name == "sql" and os.path.lexists(str(value)))
-    given = value if isinstance(value, tuple) else (value,)
-    return bool(given) and all(each == "-" or os.path.lexists(each) for each in given)
+    values = value if isinstance(value, tuple) else (value,)
+    return bool(values) and all(each == "-" or os.path.lexists(each) for each in values)

@@ -113,7 +113,7 @@ def closing(source: Redaction) -> list[str]:
         (engine.others + engine.unknown_links, "packet that is not TCP", "packets that are not TCP"),
         (engine.cuts + engine.unjoined, "packet that is cut or a fragment", "packets that are cut or fragments"),
     )
-    parts = [counted(number, one, many) for number, one, many in left_out if number]
+    parts = [counted(number, singular, many) for number, singular, many in left_out if number]
     return [*lines, f"left out: {', '.join(parts)}"] if parts else lines
 
 
@@ -128,9 +128,9 @@ def key_of(file: str | None) -> bytes:
     return key
 
 
-def kinds_of(given: tuple[str, ...]) -> frozenset[str]:
+def kinds_of(texts: tuple[str, ...]) -> frozenset[str]:
     """Return the kinds that --keep names. Raises UsageError for an unknown one."""
-    kinds = frozenset(kind for each in given for kind in each.split(","))
+    kinds = frozenset(kind for each in texts for kind in each.split(","))
     if unknown := sorted(kinds - {*KINDS}):
         raise UsageError(f"--keep {unknown[0]}: no such kind ({', '.join(KINDS)} expected)")
     return kinds

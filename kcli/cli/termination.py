@@ -39,13 +39,13 @@ def repeat_lost_interrupts() -> None:
     itself, as before Python 3.13.
     """
 
-    def heard(found: sys.UnraisableHookArgs) -> None:
+    def on_unraisable(found: sys.UnraisableHookArgs) -> None:
         if issubclass(found.exc_type, KeyboardInterrupt):
             _thread.start_new_thread(interrupt_again, (_thread.get_ident(),))
         elif not (issubclass(found.exc_type, OSError) and isinstance(found.object, io.BufferedWriter)):
             sys.__unraisablehook__(found)
 
-    sys.unraisablehook = heard
+    sys.unraisablehook = on_unraisable
     hold_interrupts_in_modules()
 
 
@@ -66,15 +66,15 @@ def held(call: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(call)
     def uninterrupted(*words: P.args, **named: P.kwargs) -> T:
-        heard: list[int] = []
+        on_unraisable: list[int] = []
         if _thread.get_ident() != main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return call(*words, **named)
-        signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+        signal.signal(signal.SIGINT, lambda number, _frame: on_unraisable.append(number))
         try:
             return call(*words, **named)
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            for number in heard[:1]:
+            for number in on_unraisable[:1]:
                 signal.raise_signal(number)
 
     return uninterrupted

@@ -38,7 +38,7 @@ class JsonOptions(TypedDict, total=False):
 
 
 # A length or count in an error's reason. Two printable bytes, read as a number, have at least four digits.
-SAID = re.compile(r"\b(needs|says) \d{4,}")
+LARGE_NUMBER = re.compile(r"\b(needs|says) \d{4,}")
 TRAILING = "_trailing"
 BEHIND = b'"_trailing":'  # as a key; within a JSON string, the quotes would be escaped
 EMPTY_SECTION = b"\0"  # an extra tag section: AlterUserScramCredentials of librdkafka, DescribeAcls of kafka-go
@@ -282,8 +282,8 @@ class MessageCodec(Grammar):
         """
         codec = self.layout(value)
         try:
-            odd = isinstance(value, dict) and ENCODINGS in value
-            data = (codec.interpreted if odd else codec.compiled or codec.interpreted).write(value)
+            has_encodings = isinstance(value, dict) and ENCODINGS in value
+            data = (codec.interpreted if has_encodings else codec.compiled or codec.interpreted).write(value)
             return data + bytes_of(value[TRAILING]) if TRAILING in value else data
         except UnknownFieldError as error:
             raise UnknownFieldError(error.path, error.field, error.known, what=self.what) from None
@@ -294,7 +294,7 @@ class MessageCodec(Grammar):
 
     def reason_shown(self, reason: str) -> str:
         """Return a reason without the value and the lengths in it, if these may be part of a secret."""
-        return SAID.sub(r"\1 [hidden]", reason.partition(", not ")[0]) if self.guarded else reason
+        return LARGE_NUMBER.sub(r"\1 [hidden]", reason.partition(", not ")[0]) if self.guarded else reason
 
     def skip(self, data: Buffer, offset: int = 0) -> int:
         """Return the end of the message at `offset`. Raises DecodeError."""
@@ -313,8 +313,8 @@ class MessageCodec(Grammar):
         from kcli.arguments import texts
         from kcli.grammar.selection.select import Selection  # a command that reads one message does not need it
 
-        asked = texts("select", paths, "a path, or several")
-        return Selection(self, asked) if missing is None else Selection(self, asked, missing)
+        selected = texts("select", paths, "a path, or several")
+        return Selection(self, selected) if missing is None else Selection(self, selected, missing)
 
     def spans(self, data: Buffer, offset: int = 0, into: list[Span] | None = None, secrets: bool = False) -> list[Span]:
         """Return the bytes of each value, in order. into: gets the spans, which are there even if DecodeError is

@@ -127,15 +127,15 @@ class EnvelopeCodec(MessageCodec):
             raw, exact = (
                 body.json(frame, start, whole=True, records="raw", secrets=shown)[0] for shown in (False, True)
             )
-            said = header.json_value(header.read(frame)[0])
+            header_json = header.json_value(header.read(frame)[0])
         except DecodeError:
             return {}
         made: dict[str, Any] = {"base64": base64.b64encode(frame).decode()} if raw == exact else redacted(len(frame))
         if self.inner is None:
-            api = catalog(self.dialect).api(said["requestApiKey"])
-            said["requestApiKeyName"] = api.log_name if api else None
+            api = catalog(self.dialect).api(header_json["requestApiKey"])
+            header_json["requestApiKeyName"] = api.log_name if api else None
         side = "response" if self.inner else "request"
-        return {self.field: {f"{side}Header": said, side: loads(value), **made}}
+        return {self.field: {f"{side}Header": header_json, side: loads(value), **made}}
 
     def open(self, frame: bytes) -> tuple[MessageCodec, MessageCodec, int]:
         """Return (header, body, start of the body) for the frame inside. Raises DecodeError if there is none, or if it

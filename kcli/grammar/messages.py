@@ -57,14 +57,14 @@ def response_header(api: int | str, version: int, dialect: str | None = None) ->
     return data("ResponseHeader", found.response_header_version(version) if found else 0, dialect)
 
 
-def unknown(what: str, api_key: int, version: int) -> MessageCodec:
+def unknown(kind: str, api_key: int, version: int) -> MessageCodec:
     """Return the codec of a message that the tables lack: all its bytes are "_trailing".
 
-    what: "request" or "response". JSON hides the bytes if another version of the message has secrets.
+    kind: "request" or "response". JSON hides the bytes if another version of the message has secrets.
     """
     found = find_api(api_key, None)
-    name = "" if found is None else found.request if what == "request" else found.response
-    return MessageCodec(f"{what} of api key {api_key}", version, Struct(), guarded=bool(secret_fields(name)))
+    name = "" if found is None else found.request if kind == "request" else found.response
+    return MessageCodec(f"{kind} of api key {api_key}", version, Struct(), guarded=bool(secret_fields(name)))
 
 
 def find_api(api: int | str, dialect: str | None) -> model.Api | None:

@@ -115,12 +115,12 @@ def hide_records(value: Any, metadata: bool = False) -> None:
 
 def hide_spans(spans: list[Span], fields: Mapping[str, str]) -> list[Span]:
     """Return the spans of a message with secrets, with Hidden as the value of each secret."""
-    said: dict[str, Any] = {}  # names and resource types so far, by path
+    values: dict[str, Any] = {}  # names and resource types so far, by path
     made = []
     for span in spans:
         if span.path.endswith(("name", "resourceType")):
-            said[span.path] = span.value
-        made.append(hide_span(span) if span.value is not None and is_secret_span(span, fields, said) else span)
+            values[span.path] = span.value
+        made.append(hide_span(span) if span.value is not None and is_secret_span(span, fields, values) else span)
     return made
 
 
@@ -160,14 +160,14 @@ def hide_value(span: Span) -> Span:
     return span._replace(value=Hidden(size)) if size >= LEAST_HIDDEN else span
 
 
-def is_secret_span(span: Span, fields: Mapping[str, str], said: Mapping[str, Any]) -> bool:
+def is_secret_span(span: Span, fields: Mapping[str, str], values: Mapping[str, Any]) -> bool:
     if span.type == "unknown tagged field":
         return True
     how = fields.get(INDEX.sub("", span.path))
     if how is None or how == ALWAYS:
         return how is not None
-    name = said.get(sibling(span.path, "name"))
-    kinds = (said.get(sibling(parent, "resourceType")) for parent in (span.path, *parents(span.path)))
+    name = values.get(sibling(span.path, "name"))
+    kinds = (values.get(sibling(parent, "resourceType")) for parent in (span.path, *parents(span.path)))
     return not isinstance(name, str) or is_secret_config(name, next((kind for kind in kinds if kind is not None), 0))
 
 

@@ -182,11 +182,11 @@ def entries_of(request: HttpRequest, answer: HttpResponse) -> list[Row]:
     return []
 
 
-def native_entries(asked: re.Match[str], answer: HttpResponse) -> list[Row]:
+def native_entries(matched: re.Match[str], answer: HttpResponse) -> list[Row]:
     """Return the schema in a response of Apicurio's own API. Some paths have the schema in version 2, but data about it
     in version 3.
     """
-    version, path, kind, number, part = asked.groups()
+    version, path, kind, number, part = matched.groups()
     if part == "/references" or (part is None and kind is None and version != "2"):
         return []
     text = answer.body.decode("utf-8", "replace")

@@ -237,7 +237,7 @@ def problem_text(problem: record_values.Problem) -> tuple[str, str]:
     code, record, at, declared, actual = problem
     suffix, reason = REASONS[code]
     path = "records" if suffix is None else f"records[{record}]{suffix}"
-    return path, f"{reason.format(declared=declared, actual=actual)} (at 0x{at:x} of the records)"
+    return path, f"{reason.format(says=declared, here=actual)} (at 0x{at:x} of the records)"
 
 
 def scan(data: Buffer, *, check: bool = True, damages: list[Damage] | None = None) -> Iterator[Batch]:

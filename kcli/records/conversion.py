@@ -150,9 +150,7 @@ class Conversion:
         code, record, _at, declared, actual = problem
         suffix, reason = REASONS[code]
         path = "records" if suffix is None else f"records[{record}]{suffix}"
-        return DecodeError(
-            path, where, f"{reason.format(declared=declared, actual=actual)} (in the batch at 0x{where:x})"
-        )
+        return DecodeError(path, where, f"{reason.format(says=declared, here=actual)} (in the batch at 0x{where:x})")
 
 
 def down_convert(

@@ -31,8 +31,8 @@ def read_segment(files: Files) -> Iterator[Batch]:
 
 def batches_of(files: list[str | Stream]) -> Iterator[Batch]:
     failures: list[InputError] = []
-    for given in files:
-        for file in logs_of(given, failures):
+    for each in files:
+        for file in logs_of(each, failures):
             try:
                 with opened(file) as raw:
                     yield from batches_in(raw, name_of(file), failures)

@@ -101,11 +101,11 @@ def read_producers(data: bytes, _base: int) -> Iterator[Row]:
     if version != logfiles.PRODUCER_SNAPSHOT_VERSION:
         raise DecodeError("version", 0, f"{version}: {logfiles.PRODUCER_SNAPSHOT_VERSION} expected", what=name)
     body = data[head.size :]
-    here = len(body) // entry.size
+    entries = len(body) // entry.size
     yield from entry.rows(body[: max(count, 0) * entry.size])
-    if count != here or len(body) % entry.size:
+    if count != entries or len(body) % entry.size:
         at = head.offsets["count"]
-        raise DecodeError("producers", at, f"says {count} producers, the bytes of {here} are here", what=name)
+        raise DecodeError("producers", at, f"says {count} producers, the bytes of {entries} are here", what=name)
     found = crc32c(data[logfiles.producer_crc_start() :])
     if found != crc:
         raise DecodeError("crc", head.offsets["crc"], f"says {crc}, the bytes give {found}", what=name)

@@ -19,11 +19,11 @@ DOUBLE = rf"[\0- ]*([+-]?)(?:(NaN|Infinity)|(?:({DECIMAL})|({BINARY}))[fFdD]?)[\
 MOST_DIGITS = 400
 
 
-def default_text(given: Any) -> str:
+def default_text(value: Any) -> str:
     """Return a default as text, as Jackson converts it. Raises ValueError for a list or an object."""
-    if isinstance(given, list | dict):
+    if isinstance(value, list | dict):
         raise ValueError("a text expected")
-    return java_text(given)
+    return java_text(value)
 
 
 def default_value(kind: str, text: str) -> object:

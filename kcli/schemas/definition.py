@@ -214,17 +214,17 @@ EMPTY: dict[str, object] = {
 }
 
 
-def default_of(kind: str, given: object, path: str) -> object:
+def default_of(kind: str, value: object, path: str) -> object:
     """Return the value of a field that is not sent; see Field.default. Raises SchemaError."""
-    if given is None or given == "null":
+    if value is None or value == "null":
         return None
     if kind.startswith("[]"):
         return ()
     if kind not in SCALARS:
         return {}
-    if given is MISSING or (given == "" and kind != "string"):
+    if value is MISSING or (value == "" and kind != "string"):
         return EMPTY.get(kind, 0)
     try:
-        return default_value(kind, default_text(given))
+        return default_value(kind, default_text(value))
     except ValueError as error:
-        raise SchemaError(f"{path}: default {given!r}: {error}") from None
+        raise SchemaError(f"{path}: default {value!r}: {error}") from None

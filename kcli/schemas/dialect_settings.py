@@ -54,33 +54,33 @@ def read_settings(raw: dict[str, Any]) -> Settings:
 
 
 def take_api_keys(found: Settings, raw: dict[str, Any]) -> Iterator[SettingFault]:
-    given = raw.get("apiKeys", {})
-    if not isinstance(given, dict):
-        yield SettingFault(raw, "apiKeys", "setting", f'{given!r}: {{"Api": key}} expected')
+    keys = raw.get("apiKeys", {})
+    if not isinstance(keys, dict):
+        yield SettingFault(raw, "apiKeys", "setting", f'{keys!r}: {{"Api": key}} expected')
         return
-    for api, key in given.items():
+    for api, key in keys.items():
         number = integer(key)
         if number is None or not 0 <= number <= HIGHEST:
             text = f"{key!r} is no API key: a number from 0 to {HIGHEST} expected"
-            yield SettingFault(given, f"apiKeys.{api}", "setting", text)
+            yield SettingFault(keys, f"apiKeys.{api}", "setting", text)
         else:
             found.api_keys[api] = number
 
 
 def take_errors(found: Settings, raw: dict[str, Any]) -> Iterator[SettingFault]:
-    given = raw.get("errors", {})
-    if not isinstance(given, dict):
-        yield SettingFault(raw, "errors", "setting", f'{given!r}: {{"code": "NAME"}} expected')
+    errors = raw.get("errors", {})
+    if not isinstance(errors, dict):
+        yield SettingFault(raw, "errors", "setting", f'{errors!r}: {{"code": "NAME"}} expected')
         return
-    for code, name in given.items():
+    for code, name in errors.items():
         path, number = f"errors.{code}", integer(code)
         if number is None or not -HIGHEST - 1 <= number <= HIGHEST:
             text = f"{code!r} is no error code: a number from {-HIGHEST - 1} to {HIGHEST} expected"
-            yield SettingFault(given, path, "setting", text)
+            yield SettingFault(errors, path, "setting", text)
         elif not isinstance(name, str) or not NAME.fullmatch(name):
-            yield SettingFault(given, path, "setting", f"{name!r} is no name: a word expected, as in UNKNOWN_TOPIC_ID")
+            yield SettingFault(errors, path, "setting", f"{name!r} is no name: a word expected, as in UNKNOWN_TOPIC_ID")
         elif (stock := ERRORS.get(number, name)) != name:
-            yield SettingFault(given, path, "error-taken", f"error {number} is {stock} in Apache Kafka")
+            yield SettingFault(errors, path, "error-taken", f"error {number} is {stock} in Apache Kafka")
         else:
             found.errors[number] = name
 

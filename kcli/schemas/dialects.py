@@ -63,11 +63,11 @@ def shipped() -> list[str]:
     return sorted(path.name for path in SHIPPED.iterdir() if path.is_dir())
 
 
-def lay_over(stock: Catalog, given: str) -> Catalog:
+def lay_over(stock: Catalog, choice: str) -> Catalog:
     """Return the catalog with a dialect: NAME or DIR, followed by ",Api=KEY" for each key to set. Raises UsageError or
     SchemaError.
     """
-    name, *settings = given.split(",")
+    name, *settings = choice.split(",")
     folder = find(name)
     if (folder / INDEX).is_file():
         if settings:
@@ -164,11 +164,11 @@ def corrected(raw: Any) -> Any:
 
 def read_as(raw: Any, message: str, path: str = "") -> Iterator[SchemaFinding]:
     for each in raw.get("fields", ()):
-        here = f"{path}{camel(each['name'])}"
+        field_path = f"{path}{camel(each['name'])}"
         if "readAs" in each:
             text = f"written for versions {each.get('versions', 'none')}, read as {each['readAs']}"
-            yield SchemaFinding(message, here, "versions-read-as", text)
-        yield from read_as(each, message, f"{here}.")
+            yield SchemaFinding(message, field_path, "versions-read-as", text)
+        yield from read_as(each, message, f"{field_path}.")
 
 
 def applied(stock: Catalog, dialect: Dialect) -> Catalog:
@@ -200,9 +200,9 @@ def applied(stock: Catalog, dialect: Dialect) -> Catalog:
 def draft(stock: Catalog, laid: Catalog, message: Message) -> None:
     """Note the versions of a definition that Apache's tables lack, or have with another layout."""
     known = stock.message(message.name) if message.name in stock.lines else None
-    there = known.versions if known is not None else NONE
-    mine = {v for v in message.versions if v not in there or (known and not is_compatible(known, message, v))}
-    for table, versions in ((laid.drafted, mine), (laid.rewritten, mine & {*there})):
+    known_versions = known.versions if known is not None else NONE
+    mine = {v for v in message.versions if v not in known_versions or (known and not is_compatible(known, message, v))}
+    for table, versions in ((laid.drafted, mine), (laid.rewritten, mine & {*known_versions})):
         if versions and message.api_key is not None:
             table[message.api_key] = covering({*table.get(message.api_key, NONE), *versions})
 

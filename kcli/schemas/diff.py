@@ -105,8 +105,8 @@ def between_releases(catalog: Catalog, one: str, other: str) -> list[SchemaChang
     return found
 
 
-def bare(said: str) -> str:
-    return said.partition(",")[0]
+def bare(text: str) -> str:
+    return text.partition(",")[0]
 
 
 def said_by(message: Message, release: str) -> str:

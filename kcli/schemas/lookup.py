@@ -243,9 +243,9 @@ class Catalog:
 
     def accepted(self, request: str, release: str, listener: str | None) -> Range:
         """Return the versions of a request that a release accepts on a listener, NONE if it accepts none."""
-        for said in self.message(request).releases:
-            if release in said and (not said.listeners or listener is None or listener in said.listeners):
-                return said.enabled
+        for releases in self.message(request).releases:
+            if release in releases and (not releases.listeners or listener is None or listener in releases.listeners):
+                return releases.enabled
         return NONE
 
 
@@ -267,8 +267,8 @@ def plain(name: str) -> str:
     return bare.removesuffix("request").removesuffix("response")
 
 
-def unknown(what: str, name: str, names: list[str]) -> str:
+def unknown(kind: str, name: str, names: list[str]) -> str:
     """Return the text of an error about an unknown name, with the nearest of `names` if one is similar."""
     by_plain = {plain(each): each for each in reversed(names)}
     near = nearest(plain(name), by_plain)
-    return f"{name or repr('')}: no such {what}{did_you_mean(None if near is None else by_plain[near])}"
+    return f"{name or repr('')}: no such {kind}{did_you_mean(None if near is None else by_plain[near])}"

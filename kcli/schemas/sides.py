@@ -37,18 +37,22 @@ def side_of(text: str, stock: Catalog) -> SchemaSide:
         known = f"a release (3.9), a dialect ({', '.join(shipped())}) or a folder of definitions expected"
         raise UsageError(f"{text}: {known}") from None
     messages = (stock.message(name) for name in stock.names)
-    spoken = {message.name: said for message in messages if (said := as_spoken(message, release)) is not None}
+    spoken = {
+        message.name: spoken_message
+        for message in messages
+        if (spoken_message := as_spoken(message, release)) is not None
+    }
     return SchemaSide(spoken, whole=True)
 
 
 def as_spoken(message: Message, release: str) -> Message | None:
     """Return a message in the versions and layouts of a release; None if it lacks the message."""
-    said = next((each for each in message.releases if release in each), None)
-    if said is None:
+    releases = next((each for each in message.releases if release in each), None)
+    if releases is None:
         return None
     older = [each for each in message.variants if release_order(release) < release_order(each.before)]
     form = min(older, key=lambda each: release_order(each.before)).message if older else message
-    return form._replace(name=message.name, versions=said.versions)
+    return form._replace(name=message.name, versions=releases.versions)
 
 
 def between_sides(one: SchemaSide, other: SchemaSide) -> list[SchemaChange]:
@@ -65,11 +69,15 @@ def between(before: Message | None, after: Message | None) -> Iterator[SchemaCha
     both have are summarized over these versions; each new version is compared with the one before it.
     """
     if before is None or after is None:
-        there = before or after
-        assert there is not None
-        said = str(there.versions)
+        message = before or after
+        assert message is not None
+        versions_text = str(message.versions)
         yield SchemaChange(
-            there.name, "", "removed" if before else "added", said if before else "", said if after else ""
+            message.name,
+            "",
+            "removed" if before else "added",
+            versions_text if before else "",
+            versions_text if after else "",
         )
         return
     if before.versions != after.versions:

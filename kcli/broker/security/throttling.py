@@ -18,8 +18,8 @@ def throttled(quotas: Quotas, request: Request, handle: Handler, size: int) -> H
     """Return a handler that also counts, and throttles the client if it exceeds a quota. size: bytes of the request."""
     begun = time.perf_counter()
 
-    def answer(asked: Request) -> Outcome:
-        outcome = handle(asked)
+    def answer(received: Request) -> Outcome:
+        outcome = handle(received)
         if inspect.isawaitable(outcome):
             return finish(outcome)
         return count(quotas, request, outcome, size, time.perf_counter() - begun)

@@ -65,15 +65,15 @@ def acknowledge(
     made: dict[Key, tuple[int, str | None]] = {}
     for topic in rows:
         for each in topic["partitions"]:
-            given = [
+            acknowledged = [
                 Acknowledgement(one["firstOffset"], one["lastOffset"], one["acknowledgeTypes"])
                 for one in each["acknowledgementBatches"]
             ]
-            if not given:
+            if not acknowledged:
                 continue
             key = topic["topicId"], each["partitionIndex"]
             try:
-                shared(request, group, key, find(request, key)).acknowledge(member, given, limits)
+                shared(request, group, key, find(request, key)).acknowledge(member, acknowledged, limits)
                 made[key] = 0, None
             except RefusedError as refused:
                 made[key] = error_code(refused.error), str(refused)

@@ -39,13 +39,13 @@ def ctl(address: str, command: str | None, arguments: tuple[str, ...], quiet: bo
     kcli broker ctl 127.0.0.1:9099 wait group=app state=Stable members=2
     kcli broker ctl 127.0.0.1:9099 stop-node node=2
     """
-    given = dict(map(argument, arguments))
-    patience = PATIENCE_SECONDS + float(given.get("timeout", 10))
+    arguments_given = dict(map(argument, arguments))
+    patience = PATIENCE_SECONDS + float(arguments_given.get("timeout", 10))
     if command is None:
-        for name in ask(address, "GET", "/", None, patience)["commands"]:
+        for name in call(address, "GET", "/", None, patience)["commands"]:
             print_line(name)
         return
-    result = ask(address, "POST", f"/{command}", given, patience)["result"]
+    result = call(address, "POST", f"/{command}", arguments_given, patience)["result"]
     if not quiet:
         print_line(dumps(result))
 
@@ -61,14 +61,14 @@ def argument(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def ask(address: str, method: str, path: str, given: dict[str, Any] | None, patience: float) -> dict[str, Any]:
+def call(address: str, method: str, path: str, arguments: dict[str, Any] | None, patience: float) -> dict[str, Any]:
     """Return the admin port's answer. Raises UsageError if the port refuses the call. Raises NetworkError if nothing
     listens there, the call failed, or its wait ended.
     """
     ((host, port),) = parse_bootstrap([address])[:1]
     connection = http.client.HTTPConnection(host, port, timeout=patience)
     try:
-        body = None if given is None else dumps(given).encode()
+        body = None if arguments is None else dumps(arguments).encode()
         connection.request(method, path, body, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         value = json.loads(answer.read())

@@ -100,8 +100,8 @@ async def move(
 
 
 async def find(client: Client, wanted: Iterable[tuple[str, int | None]]) -> list[PartitionReplicas]:
-    asked = list(wanted)
-    names = dict.fromkeys(topic for topic, _ in asked)
+    requested = list(wanted)
+    names = dict.fromkeys(topic for topic, _ in requested)
     body = {"topics": [{"name": name} for name in names], "allowAutoTopicCreation": False}
     known: dict[str, dict[int, PartitionReplicas]] = {}
     for topic in (await client.call(METADATA, body, high=9))["topics"]:
@@ -113,10 +113,10 @@ async def find(client: Client, wanted: Iterable[tuple[str, int | None]]) -> list
             )
             for row in rows
         }
-    for topic, index in asked:
+    for topic, index in requested:
         if index is not None and index not in known[topic]:
             raise UsageError(f"{topic}:{index}: the topic has {counted(len(known[topic]), 'partition')}")
-    found = (known[topic].values() if index is None else (known[topic][index],) for topic, index in asked)
+    found = (known[topic].values() if index is None else (known[topic][index],) for topic, index in requested)
     return list(dict.fromkeys(place for places in found for place in places))
 
 
@@ -174,6 +174,6 @@ def results(answer: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]
             yield each["topic"], row
 
 
-def check(code: int, what: str, said: str | None = None) -> None:
+def check(code: int, action: str, message: str | None = None) -> None:
     if code:
-        raise BrokerError(code, error_name(code), f"{what}: {said}" if said else what)
+        raise BrokerError(code, error_name(code), f"{action}: {message}" if message else action)

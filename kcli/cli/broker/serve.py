@@ -19,7 +19,7 @@ from kcli.broker.security.protection import Protection
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.inputs import quiet_option, reading_options
 from kcli.cli.options.refusal import refused
-from kcli.cli.terminal.lines import ignore, print_line, tell
+from kcli.cli.terminal.lines import ignore, print_line, print_note_now
 from kcli.cli.termination import on_stop
 from kcli.counting import counted, few_of
 from kcli.errors import InputError, UsageError
@@ -112,7 +112,7 @@ class ServeOptions:
 @refused("a log begins at its beginning: --from takes all of the capture", "--where", "--since", "--until")
 @reading_options
 @quiet_option("Print only the address.")
-def serve(**given: Any) -> None:
+def serve(**values: Any) -> None:
     """Serve topics to any Kafka client, until Ctrl-C.
 
     Once it listens, it prints `bootstrap.servers=HOST:PORT` as its first line, and with --admin-port
@@ -139,8 +139,8 @@ def serve(**given: Any) -> None:
     kcli broker serve --users users.txt --config sasl.enabled.mechanisms=SCRAM-SHA-512
     kcli broker serve --dialect greet --answers greet.jsonl
     """
-    rules = take_faults(given)
-    options = ServeOptions(**given)
+    rules = take_faults(values)
+    options = ServeOptions(**values)
     broker = make_broker(options, rules)
     asyncio.run(run(broker, [wanted_topic(each) for each in options.topics], options))
 
@@ -156,7 +156,7 @@ def make_broker(options: ServeOptions, rules: dict[str, Any]) -> Broker:
         "dialect": options.dialect,
         "answers": answers_of(options.answers),
         "release": options.release,
-        "note": ignore if options.quiet else tell,
+        "note": ignore if options.quiet else print_note_now,
         "protection": Protection(
             users_of(options.users_file), options.tls_cert, options.tls_key, options.tls_client_ca
         ),
@@ -228,7 +228,7 @@ async def run(broker: Broker, topics: list[tuple[str, int | None]], options: Ser
         sys.stdout.flush()
         if not options.quiet:
             for line in summary(broker, options.data):
-                tell(line)
+                print_note_now(line)
         with controlled or contextlib.nullcontext():
             await stopped.wait()
 

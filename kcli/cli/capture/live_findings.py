@@ -26,20 +26,20 @@ def findings_option(command: Command) -> Command:
 
 
 def finder(
-    options: dict[str, Any], view: LiveView | None, *, told: bool, served: socket.socket | None = None
+    options: dict[str, Any], view: LiveView | None, *, shows_findings: bool, served: socket.socket | None = None
 ) -> LiveView:
     """Return the process that diagnoses the traffic that `view` shows. If both write to standard output, their lines do
-    not mix. told: show findings. served: the socket that serves figures of the traffic, if any. Raises UsageError if
-    DuckDB is missing.
+    not mix. shows_findings: show findings. served: the socket that serves figures of the traffic, if any. Raises
+    UsageError if DuckDB is missing.
     """
     require("--findings", "sql")
-    is_event = told and view is not None and options["format_"] == "jsonl"
+    is_event = shows_findings and view is not None and options["format_"] == "jsonl"
     if view is not None and is_event:
         view.shown = put_line
     words = [*reading_words(options, format_="jsonl"), "--follow", "--quiet"]
     if served is not None:
         words += ["--metrics", f"{HANDED}{served.fileno()}"]
-    shown = put_event if is_event else put_note if told else untold
+    shown = put_event if is_event else put_note if shows_findings else untold
     return LiveView(words, shown, ("diagnose",), served)
 
 

@@ -55,8 +55,8 @@ def view_words(options: dict[str, Any]) -> list[str]:
         value = options.get(param.name or "")
         if value is None or value is False or value == ():
             continue
-        given = value if isinstance(value, tuple) else (value,)
-        texts = [f"{each:.6f}" if isinstance(each, float) else str(each) for each in given]
+        values = value if isinstance(value, tuple) else (value,)
+        texts = [f"{each:.6f}" if isinstance(each, float) else str(each) for each in values]
         words += [param.opts[0]] if value is True else [word for text in texts for word in (param.opts[0], text)]
     return words
 

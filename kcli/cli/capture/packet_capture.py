@@ -91,8 +91,8 @@ class PacketCapture:
     when more were dropped while it runs (tcpdump says it when it is asked).
     """
 
-    def __init__(self, words: Sequence[str], told: Callable[[int], None] = lambda count: None) -> None:
-        self.words, self.dropped, self.told = words, 0, told
+    def __init__(self, words: Sequence[str], on_drop: Callable[[int], None] = lambda count: None) -> None:
+        self.words, self.dropped, self.told = words, 0, on_drop
         self.is_tcpdump = Path(words[0]).name == "tcpdump"
         self.reader = PieceReader()
         self._stopped = False
@@ -107,7 +107,7 @@ class PacketCapture:
         assert output is not None and errors is not None
         if self._stopped:
             self._interrupt()
-        said, asking = asyncio.ensure_future(self._listen(errors)), asyncio.ensure_future(self._ask())
+        messages, asking = asyncio.ensure_future(self._listen(errors)), asyncio.ensure_future(self._poll_counts())
         try:
             while data := await output.read(READ):
                 if (piece := self.reader.feed(data)) is not None:
@@ -118,7 +118,7 @@ class PacketCapture:
                 while await output.read(READ):
                     pass
             asking.cancel()
-            text = await said
+            text = await messages
             code = await self.process.wait()
         if code and not self._stopped:
             raise NetworkError(f"{self.words[0]}: {why_ended(text.decode(errors='replace'), code)}")
@@ -134,7 +134,7 @@ class PacketCapture:
                 self.told(self.dropped)
         return text
 
-    async def _ask(self) -> None:
+    async def _poll_counts(self) -> None:
         """Ask tcpdump periodically for the number of dropped packets."""
         while self.is_tcpdump:
             await asyncio.sleep(ASK_S)
@@ -153,9 +153,9 @@ class PacketCapture:
                 self.process.send_signal(signal.SIGINT)
 
 
-def why_ended(said: str, code: int) -> str:
+def why_ended(messages: str, code: int) -> str:
     """Return why a capture failed: its last words, or how its process ended (a signal's number is below zero)."""
-    lines = [line for line in said.strip().splitlines() if not USUAL.match(line)]
+    lines = [line for line in messages.strip().splitlines() if not USUAL.match(line)]
     if lines:
         return " ".join(lines[-2:])
     return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

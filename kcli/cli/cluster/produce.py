@@ -94,7 +94,7 @@ class ProduceOptions:
     ("text", "json"), "The figures at the end: a line of text, or one JSON object.", default="text", paged=False
 )
 @quiet_option("No progress figures.")
-def produce(topic: str, file: str | None, **given: Any) -> None:
+def produce(topic: str, file: str | None, **values: Any) -> None:
     """Write records to TOPIC: the lines of FILE (- or none: standard input), or --num-records generated ones.
 
     The producer is idempotent unless acks or the configuration disable it; set linger.ms, batch.size, compression.type
@@ -110,8 +110,8 @@ def produce(topic: str, file: str | None, **given: Any) -> None:
     kcli records night.pcap --topic orders --format jsonl | kcli produce orders-2 --jsonl --bootstrap localhost:9092
     """
     names = {each.name for each in fields(ProduceOptions)}
-    options = ProduceOptions(**{name: value for name, value in given.items() if name in names})
-    encoder = encoder_of({name: value for name, value in given.items() if name not in names})
+    options = ProduceOptions(**{name: value for name, value in values.items() if name in names})
+    encoder = encoder_of({name: value for name, value in values.items() if name not in names})
     short = (("acks", options.acks), ("compression.type", options.compression))
     settings = [f"{name}={value}" for name, value in short if value]
     config = configure(options.bootstrap, (*options.settings, *settings), quiet=options.quiet)
@@ -162,10 +162,10 @@ async def run(
             show(producer.statistics, time.perf_counter() - start, options.format_)
 
 
-def check_partition(partition: int | None, producer: Producer, said: str = "--partition") -> None:
+def check_partition(partition: int | None, producer: Producer, option: str = "--partition") -> None:
     have = producer.partitioner.partitions
     if partition is not None and partition >= have:
-        raise NetworkError(f"{said} {partition}: topic {producer.topic} has {have} (0 to {have - 1})")
+        raise NetworkError(f"{option} {partition}: topic {producer.topic} has {have} (0 to {have - 1})")
 
 
 async def send_all(

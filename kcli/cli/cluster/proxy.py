@@ -31,7 +31,7 @@ from kcli.cli.options.listen import bare_host, listen_address
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.traces import traces_option
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
-from kcli.cli.terminal.lines import ignore, tell
+from kcli.cli.terminal.lines import ignore, print_note_now
 from kcli.cli.termination import on_stop
 from kcli.client.address import Address, parse_bootstrap
 from kcli.errors import KcliError, UsageError
@@ -139,7 +139,7 @@ def proxy(  # noqa: PLR0913  the command's options
     view = view_of(options, output, quiet=quiet, to_brokers=True)
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
-        found = finder(options, view, told=findings, served=served) if findings or served else None
+        found = finder(options, view, shows_findings=findings, served=served) if findings or served else None
         traced = tracer(options, traces) if traces else None
         tls = stack.enter_context(listener_tls(files, places))
         out: Any = None
@@ -158,7 +158,7 @@ def proxy(  # noqa: PLR0913  the command's options
             dialect=options["dialect"],
             tls=tls,
             policy=policy,
-            note=ignore if quiet else tell,
+            note=ignore if quiet else print_note_now,
             record=serving.record if serving.views or out else None,
         )
         rereads = certificate is not None or policy_file is not None
@@ -254,7 +254,9 @@ def listener_tls(files: TlsFiles, places: ListenerAddresses) -> Iterator[ssl.SSL
         authority = made_authority([*sorted(hosts), socket.gethostname()])
         path = Path(folder) / "ca.pem"
         path.write_text(authority.certificate)
-        tell(f"ssl.truststore.location={path} (the CA that clients have to trust; ssl.ca.location of librdkafka)")
+        print_note_now(
+            f"ssl.truststore.location={path} (the CA that clients have to trust; ssl.ca.location of librdkafka)"
+        )
         yield server_context(authority.pair, "the proxy's own certificate", files.client_ca)
 
 
@@ -278,12 +280,12 @@ class Serving:
             if self.out is not None:
                 loop = asyncio.get_running_loop()
                 failed = partial(loop.call_soon_threadsafe, self.stopped.set)
-                self.writer = stack.enter_context(PausingWriter(self.out, failed, tell))
+                self.writer = stack.enter_context(PausingWriter(self.out, failed, print_note_now))
             await stack.enter_async_context(made)
             on_stop(self.stopped.set)
             if change is not None:
                 asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload, change)
-            tell(f"bootstrap.servers={made.bootstrap}")
+            print_note_now(f"bootstrap.servers={made.bootstrap}")
             await self.stopped.wait()
             on_stop(made.abort)
 
@@ -300,6 +302,6 @@ def reload(change: Callable[[], None]) -> None:
     try:
         change()
     except (KcliError, OSError) as error:
-        tell(f"kcli: {error}: nothing has changed")
+        print_note_now(f"kcli: {error}: nothing has changed")
     else:
-        tell("the policy was read again")
+        print_note_now("the policy was read again")

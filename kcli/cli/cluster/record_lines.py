@@ -96,7 +96,7 @@ def content(row: Row, which: Which, topic: str, decoder: PayloadDecoder | None) 
     return bytes_of(row.get(which), which)
 
 
-def bytes_of(value: Any, what: str) -> bytes | None:
+def bytes_of(value: Any, name: str) -> bytes | None:
     """Return the bytes of kcli's JSON: text, {"base64"}, null. Raises InputError."""
     if value is None:
         return None
@@ -106,10 +106,10 @@ def bytes_of(value: Any, what: str) -> bytes | None:
         try:
             return base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
-            raise InputError(f"{what}: not base64") from None
+            raise InputError(f"{name}: not base64") from None
     if isinstance(value, dict) and "redacted" in value:
-        raise InputError(f"{what}: a secret that was left out (--show-secrets shows it)")
-    raise InputError(f'{what}: text, null or {{"base64": ...}} expected')
+        raise InputError(f"{name}: a secret that was left out (--show-secrets shows it)")
+    raise InputError(f'{name}: text, null or {{"base64": ...}} expected')
 
 
 def whole(row: Row, name: str, most: int) -> int | None:

@@ -107,7 +107,7 @@ class Conversation:
 @secrets_option()
 @dialect_option
 @quiet_option("No warnings.")
-def send(file: str, **given: Any) -> None:
+def send(file: str, **values: Any) -> None:
     """Send the request in FILE to a broker and print its decoded response.
 
     FILE is an encoded request (with or without its length), or JSON as `kcli decode request` prints it, one object or
@@ -118,28 +118,28 @@ def send(file: str, **given: Any) -> None:
     kcli send --bootstrap localhost:9092 --api ApiVersions
     kcli send --bootstrap localhost:9092 request.bin
     """
-    options = SendOptions(**given)
+    options = SendOptions(**values)
     config = configure(options.bootstrap, options.settings, quiet=options.quiet)
     data = request_bytes(file, options)
     hook = records_hook(options.records, options.secrets)
 
-    def show(asked: Outgoing, frame: Frame, dialect: str | None) -> str:
-        return answer_text(asked, frame, dialect, options.records, hook, options.secrets)
+    def show(request: Outgoing, frame: Frame, dialect: str | None) -> str:
+        return answer_text(request, frame, dialect, options.records, hook, options.secrets)
 
     is_json = not options.exact and not (options.hex_ or options.base64_) and looks_like_json(data)
     if options.to_leader and (options.node is not None or not is_json):
         raise UsageError("--to-leader is for JSON requests, and without --node")
     dialect = options.dialect
-    talk = Conversation(
+    conversation = Conversation(
         config=config, node=options.node, dialect=dialect, show=show, note=partial(warn, quiet=options.quiet)
     )
     if options.exact:
         if options.api or options.api_version is not None:
             raise UsageError("--raw sends bytes as they are: no --api, no --api-version")
-        asyncio.run(send_raw(replace(talk, dialect=None), raw(data)))
+        asyncio.run(send_raw(replace(conversation, dialect=None), raw(data)))
     elif is_json:
         requests = from_json(data, options.api, options.api_version, dialect)
-        asyncio.run((send_to_leaders if options.to_leader else send_written)(talk, requests))
+        asyncio.run((send_to_leaders if options.to_leader else send_written)(conversation, requests))
     else:
         refuse_others(data, name_of(file))
         if is_batch(data):
@@ -148,7 +148,7 @@ def send(file: str, **given: Any) -> None:
             request = from_bytes(data, dialect)
         except InputError as error:
             raise error.within(name_of(file)) from None
-        asyncio.run(send_encoded(talk, [request]))
+        asyncio.run(send_encoded(conversation, [request]))
 
 
 def request_bytes(file: str, options: SendOptions) -> bytes:
@@ -167,32 +167,34 @@ def request_bytes(file: str, options: SendOptions) -> bytes:
     return b"{}"
 
 
-async def send_raw(talk: Conversation, requests: list[Outgoing]) -> None:
+async def send_raw(conversation: Conversation, requests: list[Outgoing]) -> None:
     """Send on a new connection, without ApiVersions; only a login comes before, if the configuration has one."""
-    if talk.node is None and not talk.config["security.protocol"].startswith("SASL"):
-        client = Client(talk.config)
-        connection = await BrokerConnection.open(client.bootstrap[0], talk.config)
+    if conversation.node is None and not conversation.config["security.protocol"].startswith("SASL"):
+        client = Client(conversation.config)
+        connection = await BrokerConnection.open(client.bootstrap[0], conversation.config)
         try:
-            await converse(talk, connection, requests, lambda _: RAW_DOUBT)
+            await converse(conversation, connection, requests, lambda _: RAW_DOUBT)
         finally:
             await connection.close()
         return
-    await send_encoded(talk, requests)
+    await send_encoded(conversation, requests)
 
 
-async def send_encoded(talk: Conversation, requests: list[Outgoing]) -> None:
-    async with Client(talk.config, talk.dialect) as client:
-        session = await client.session(talk.node)
-        await converse(talk, session.connection, requests, partial(doubt_of, session))
+async def send_encoded(conversation: Conversation, requests: list[Outgoing]) -> None:
+    async with Client(conversation.config, conversation.dialect) as client:
+        session = await client.session(conversation.node)
+        await converse(conversation, session.connection, requests, partial(doubt_of, session))
 
 
-async def send_written(talk: Conversation, requests: list[JsonRequest]) -> None:
-    async with Client(talk.config, talk.dialect, talk.note) as client:
-        session = await client.session(talk.node)
+async def send_written(conversation: Conversation, requests: list[JsonRequest]) -> None:
+    async with Client(conversation.config, conversation.dialect, conversation.note) as client:
+        session = await client.session(conversation.node)
         numbered = enumerate(requests, 1)
-        choose, name = session.versions.best, talk.config["client.id"]
+        choose, name = session.versions.best, conversation.config["client.id"]
         outgoing = [encoded(each, choose, number, name, spoken(session, each)) for number, each in numbered]
-        await converse(replace(talk, dialect=session.dialect), session.connection, outgoing, partial(doubt_of, session))
+        await converse(
+            replace(conversation, dialect=session.dialect), session.connection, outgoing, partial(doubt_of, session)
+        )
 
 
 def spoken(session: Session, request: JsonRequest) -> str | None:
@@ -214,17 +216,17 @@ def doubt_of(session: Session, request: Outgoing) -> str | None:
     return unsupported and f"it {unsupported}"
 
 
-async def send_to_leaders(talk: Conversation, requests: list[JsonRequest]) -> None:
+async def send_to_leaders(conversation: Conversation, requests: list[JsonRequest]) -> None:
     """Send one request after the other, each to the leader of its partitions; print the last response to each."""
-    async with Client(talk.config, talk.dialect, talk.note) as client:
+    async with Client(conversation.config, conversation.dialect, conversation.note) as client:
         for number, each in enumerate(requests, 1):
-            await send_to_leader(client, number, each, talk.show)
+            await send_to_leader(client, number, each, conversation.show)
 
 
 async def send_to_leader(client: Client, number: int, request: JsonRequest, show: Show) -> None:
     text = ""
 
-    async def ask(node: int) -> Mapping[str, Any] | None:
+    async def send_to(node: int) -> Mapping[str, Any] | None:
         nonlocal text
         session = await client.session(node)
         made = encoded(request, session.versions.best, number, client.config["client.id"], session.dialect)
@@ -236,14 +238,17 @@ async def send_to_leader(client: Client, number: int, request: JsonRequest, show
         assert made.api_key is not None and made.version is not None
         return call_of(made.api_key, made.version, session.dialect).decode(frame)
 
-    await ask_leader(client, request.api_key, request.body, ask)
+    await ask_leader(client, request.api_key, request.body, send_to)
     if text:
         print_line(text)
     sys.stdout.flush()
 
 
 async def converse(
-    talk: Conversation, connection: BrokerConnection, requests: list[Outgoing], doubt: Callable[[Outgoing], str | None]
+    conversation: Conversation,
+    connection: BrokerConnection,
+    requests: list[Outgoing],
+    doubt: Callable[[Outgoing], str | None],
 ) -> None:
     """Send all requests, then print each answer as it comes. doubt: the reason why an answer may be missing."""
     awaited: list[tuple[Outgoing, asyncio.Future[Frame]]] = []
@@ -252,11 +257,11 @@ async def converse(
         if each.answered:
             awaited.append((each, connection.expect(each.correlation, each.name, doubt=doubt(each))))
         else:
-            talk.note(f"{each.name} with acks=0 has no response")
+            conversation.note(f"{each.name} with acks=0 has no response")
     await connection.drain()
     try:
         for each, future in awaited:
-            print_line(talk.show(each, await future, talk.dialect))
+            print_line(conversation.show(each, await future, conversation.dialect))
             sys.stdout.flush()
     finally:
         for _, future in awaited:

@@ -44,7 +44,7 @@ from kcli.topic_names import CLUSTER_METADATA
 @lines_option("a batch in hex or base64 by a line of JSON")
 @quiet_option("No warnings.")
 @secrets_option()
-def batch(file: str, **given: Any) -> None:
+def batch(file: str, **options: Any) -> None:
     """Decode record batches or message sets of a Produce request, a Fetch response or a log segment.
 
     FILE has their bytes ("-", the default: standard input). `kcli encode batch` makes the same bytes from the output of
@@ -54,28 +54,33 @@ def batch(file: str, **given: Any) -> None:
     kcli decode batch batch.bin
     echo 0000 0000 ... | kcli decode batch --hex --format tree
     """
-    full, secrets, quiet, format_ = given["records"] == "full", given["secrets"], given["quiet"], given["format_"]
-    if given["lines"]:
+    full, secrets, quiet, format_ = (
+        options["records"] == "full",
+        options["secrets"],
+        options["quiet"],
+        options["format_"],
+    )
+    if options["lines"]:
         from kcli.cli.decode.lines import batch_reply
 
-        check_lines({name: given[name] for name in ("hex_", "base64_", "format_")}, ("json", "jsonl"))
-        hook, slips = hook_of(given["topic"], given["dialect"], secrets), SlipNamer(batch_text, MOST_LINES)
-        base64 = given["base64_"]
-        answer_lines(file, lambda text, n: batch_reply(text, n, base64, full, secrets, hook, slips), given["output"])
+        check_lines({name: options[name] for name in ("hex_", "base64_", "format_")}, ("json", "jsonl"))
+        hook, slips = hook_of(options["topic"], options["dialect"], secrets), SlipNamer(batch_text, MOST_LINES)
+        base64 = options["base64_"]
+        answer_lines(file, lambda text, n: batch_reply(text, n, base64, full, secrets, hook, slips), options["output"])
         return
-    data = read_message(file, given["hex_"], given["base64_"], what="record batches")
-    with open_output(given["output"], [file]) as out:
+    data = read_message(file, options["hex_"], options["base64_"], expected="record batches")
+    with open_output(options["output"], [file]) as out:
         if format_ in ("tree", "hexdump"):
             show_spans(data, format_, out, name_of(file), secrets, quiet)
             return
         source = memory_source(data)
         if format_ == "table":
-            found = write_table(source, out, room=terminal_room(given["output"]))
+            found = write_table(source, out, room=terminal_room(options["output"]))
         else:
             from kcli.records.parallel_json import LineForm
 
-            hook = hook_of(given["topic"], given["dialect"], secrets)
-            metadata = given["topic"] == CLUSTER_METADATA
+            hook = hook_of(options["topic"], options["dialect"], secrets)
+            metadata = options["topic"] == CLUSTER_METADATA
             found = write_lines(source, out, LineForm(full, hook, payloads=True, secrets=secrets, metadata=metadata))
     from kcli.records.record_faults import field_faults
 

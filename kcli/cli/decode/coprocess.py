@@ -144,12 +144,12 @@ def reply_to(text: bytes | None, number: int, answer: Callable[[bytes, int], Rep
 def error_reply(error: KcliError, number: int, row: dict[str, Any] | None = None) -> Reply:
     """Return the answer to a bad line. row: the members that could be read; they come first."""
     text = str(error)
-    said: dict[str, Any] = {"error": text, "line": number}
+    reply: dict[str, Any] = {"error": text, "line": number}
     if isinstance(error, DecodeError | EncodeError):
-        said["path"] = error.path
+        reply["path"] = error.path
     if isinstance(error, DecodeError):
-        said["offset"] = error.offset
-    return Reply(dumps((row or {}) | said).encode(), text)
+        reply["offset"] = error.offset
+    return Reply(dumps((row or {}) | reply).encode(), text)
 
 
 def message_of(text: bytes, number: int, base64_: bool) -> tuple[bytes, dict[str, Any]]:

@@ -55,15 +55,15 @@ def data_shape(data: bytes, _frame: Frame, options: dict[str, Any]) -> Shape:
     """Return how to read a data message. options: name, dialect, data_version. Raises DecodeError; UsageError without a
     version.
     """
-    name, dialect, said = options["name"], options["dialect"], options["data_version"]
+    name, dialect, version = options["name"], options["dialect"], options["data_version"]
     if name in VERSION_IN_FRONT or name in NUMBERED_INSIDE:
-        if said is not None:
-            raise UsageError(f"--data-version {said}: the bytes of {name} begin with their version")
+        if version is not None:
+            raise UsageError(f"--data-version {version}: the bytes of {name} begin with their version")
         found = open_data(name, data, dialect)
-    elif said is None:
+    elif version is None:
         raise UsageError(f"{name} does not say its version: --data-version N expected")
     else:
-        found = Opened(messages.data(name, said, dialect), 0, said)
+        found = Opened(messages.data(name, version, dialect), 0, version)
     front = Struct("version" / Int16) if found.start else Struct()
     return Shape(
         MessageCodec(name, found.codec.version, front),

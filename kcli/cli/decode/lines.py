@@ -121,16 +121,16 @@ class DecodedLines:
 
 def api_in(row: dict[str, Any]) -> dict[str, Any]:
     """Return the API and version that a line of JSON names, as options. Raises InputError."""
-    said: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if (api := row.get(KEY)) is not None:
         if not isinstance(api, str | int) or isinstance(api, bool):
             raise InputError(f"{KEY}: needs an API's name or key, not {api!r}")
-        said["api"] = str(api)
+        options["api"] = str(api)
     if (version := row.get(VERSION)) is not None:
         if not isinstance(version, int) or isinstance(version, bool) or not 0 <= version <= 32767:
             raise InputError(f"{VERSION}: needs a number, not {version!r}")
-        said["api_version"] = version
-    return said
+        options["api_version"] = version
+    return options
 
 
 def frame_of(data: bytes, framed: bool | None) -> Frame:

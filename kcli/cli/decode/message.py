@@ -173,8 +173,8 @@ def decode_piece(
     """Show each message, and return the problems."""
     found: list[InputError] = []
     try:
-        ways = partial(reach, shape_of, options), partial(may_begin, dialect=options["dialect"])
-        for frame in frames_of(data, options["framed"], reads, found.append, *ways):
+        framing = partial(reach, shape_of, options), partial(may_begin, dialect=options["dialect"])
+        for frame in frames_of(data, options["framed"], reads, found.append, *framing):
             try:
                 wrong = show(data[: frame.end], frame, shape_of(data[: frame.end], frame, options), options)
             except DecodeError as error:

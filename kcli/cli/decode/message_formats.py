@@ -240,12 +240,12 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     spans, found = list[Span](), list[InputError]()
     hidden = hides_values(shape, frame.start, options)
     failure: DecodeError | None = None
-    what = shape.header.what
+    message_name = shape.header.what
     try:
         shape.header.spans(data, frame.start, spans)
         start = spans[-1].end if spans else frame.start
         codec = shape.body(start)
-        what = codec.what
+        message_name = codec.what
         codec.spans(data, start, spans, secrets=options["secrets"])
         end = spans[-1].end if spans else start
         if options["format_"] == "tree" or options.get("embedded"):
@@ -253,7 +253,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
 
             spans = group_data_spans(codec.name, spans, options["dialect"])
         if options["records"] in ("batches", "full"):
-            spans, found = with_batches(spans, options, what)
+            spans, found = with_batches(spans, options, message_name)
         if end < len(data):
             rest = Span(TRAILING, end, len(data), "bytes behind the message", bytes(data[end:]))
             spans.append(hide_span(rest) if hidden else rest)
@@ -261,7 +261,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     except DecodeError as error:
         failure = error
         spans = hide_header(spans) if hidden else spans
-    print_line(f"{what}, {frame.end - frame.start} bytes")
+    print_line(f"{message_name}, {frame.end - frame.start} bytes")
     lines = tree_lines if options["format_"] == "tree" else hexdump_lines
     for line in lines(data, spans, options["dialect"]):
         print_line(line)
@@ -271,7 +271,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
     return found
 
 
-def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple[list[Span], list[InputError]]:
+def with_batches(spans: list[Span], options: dict[str, Any], message_name: str) -> tuple[list[Span], list[InputError]]:
     """Return the spans with those of each batch after the field that holds it, and the problems of the batches."""
     from kcli.records.record_faults import field_faults
     from kcli.records.spans import batch_spans, with_faults
@@ -283,23 +283,23 @@ def with_batches(spans: list[Span], options: dict[str, Any], what: str) -> tuple
             continue
         start = span.end - len(span.value)
         made.append(span._replace(end=start))
-        produced = what.startswith(PRODUCE)
+        produced = message_name.startswith(PRODUCE)
         inside, problem = batch_spans(span.value, options["secrets"])
         inside = [*with_faults(inside, span.value, problem, produced=produced)]
         faults = field_faults(span.value, produced=produced)
-        found += [InputError(f"{what}: {span.path}: {line}") for line in faults]
-        shown = inside if options["records"] == "full" else folded(inside, span.value)
+        found += [InputError(f"{message_name}: {span.path}: {line}") for line in faults]
+        shown = inside if options["records"] == "full" else merged(inside, span.value)
         made += [
             each._replace(path=f"{span.path}.{each.path}", start=each.start + start, end=each.end + start)
             for each in shown
         ]
         if problem is not None:
             at = problem.offset + start
-            found.append(DecodeError(f"{span.path}.{problem.path}", at, problem.reason, what=what))
+            found.append(DecodeError(f"{span.path}.{problem.path}", at, problem.reason, what=message_name))
     return made, found
 
 
-def folded(spans: list[Span], data: bytes) -> list[Span]:
+def merged(spans: list[Span], data: bytes) -> list[Span]:
     """Return the spans of batches, with a single span for all records of a batch."""
     made: list[Span] = []
     for span in spans:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 @output_option
 @quiet_option("No progress, no warnings.")
 @secrets_option()
-def segment(files: tuple[str, ...], **given: Any) -> int:
+def segment(files: tuple[str, ...], **options: Any) -> int:
     """Decode the files of a partition's folder.
 
     FILE is a log segment (.log), an .index, .timeindex or .txnindex, a producer .snapshot or a leader-epoch-checkpoint;
@@ -68,20 +68,20 @@ def segment(files: tuple[str, ...], **given: Any) -> int:
     kcli decode segment data/orders-0/00000000000000000000.log --records full --format jsonl
     kcli decode segment data/orders-0 --verify
     """
-    paths, format_, output, quiet = expand(files), given["format_"], given["output"], given["quiet"]
-    if given["verify"] or format_ == "parquet" or len(paths) == 1:  # otherwise the other files are shown
+    paths, format_, output, quiet = expand(files), options["format_"], options["output"], options["quiet"]
+    if options["verify"] or format_ == "parquet" or len(paths) == 1:  # otherwise the other files are shown
         refuse_other_files(logs_among(paths), "no record batches")
-    if given["verify"]:
+    if options["verify"]:
         return run_verify(paths, [*files, *paths], format_, output, quiet)
     if format_ == "parquet":
-        return write_parquet(paths, [*files, *paths], output, quiet, given["secrets"])
+        return write_parquet(paths, [*files, *paths], output, quiet, options["secrets"])
     failure: InputError | None = None
     with open_output(output, [*files, *paths]) as out:
         for path in paths:
             if len(paths) > 1:
                 title(out, path, format_)
             try:
-                decode_file(path, out, format_, form_of(path, given), quiet, terminal_room(output))
+                decode_file(path, out, format_, form_of(path, options), quiet, terminal_room(output))
             except InputError as error:
                 if failure:
                     warn(str(failure), quiet)
@@ -130,15 +130,15 @@ def folder_topic(path: str) -> str | None:
     return topic_of(Path(path).absolute().parent.name)
 
 
-def form_of(path: str, given: Mapping[str, Any]) -> LineForm:
+def form_of(path: str, options: Mapping[str, Any]) -> LineForm:
     """Return the form of a file's lines, by the command's options."""
     from kcli.records.parallel_json import LineForm
 
-    full, secrets = given["records"] == "full", given["secrets"]
-    topic = given["topic"] or folder_topic(path)
-    hook = hook_of(topic, given["dialect"], secrets, given["embedded"]) if full else None
+    full, secrets = options["records"] == "full", options["secrets"]
+    topic = options["topic"] or folder_topic(path)
+    hook = hook_of(topic, options["dialect"], secrets, options["embedded"]) if full else None
     return LineForm(
-        full, hook, payloads=given["exact"], positions=given["position"], secrets=secrets,
+        full, hook, payloads=options["exact"], positions=options["position"], secrets=secrets,
         metadata=topic == CLUSTER_METADATA,
     )  # fmt: skip
 

@@ -94,15 +94,15 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
         page = opened.enter_context(open_output(options["page"], inputs)) if options["page"] else None
         if options["follow"]:
             return shown_as_found(out, paths, scope, read, options)
-        tell = partial(write_findings, out, options)
+        write = partial(write_findings, out, options)
         if page is not None:
             from kcli.cli.report.command import CapturePage
 
-            found = CapturePage(paths, files, options, chosen, times).make(page, scope, decoder, tell).diagnosis
+            found = CapturePage(paths, files, options, chosen, times).make(page, scope, decoder, write).diagnosis
         else:
             with reading(paths, options["quiet"]) as moved:
                 found = run(paths, scope, moved, decoder, files, **read)
-            tell(found)
+            write(found)
     if found.unknown and options["format_"] != "text" and not options["quiet"]:
         note(f"kcli: {unknown_text(found.unknown)}")
     if found.damage is not None:
@@ -142,11 +142,11 @@ def judgements_of(follower: Follower, *, quiet: bool) -> Iterator[list[Finding]]
     """Yield findings as they appear. Reports once which of the names asked for occur nowhere, and again at the end."""
     from kcli.diagnose.telling import unknown_text
 
-    told = quiet
+    is_reported = quiet
     for found in follower.judgements():
-        if follower.unknown and not quiet and (follower.over or not told):
+        if follower.unknown and not quiet and (follower.over or not is_reported):
             note(f"kcli: {'' if follower.over else 'so far '}{unknown_text(follower.unknown)}")
-            told = True
+            is_reported = True
         yield found
 
 

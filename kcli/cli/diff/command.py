@@ -30,7 +30,7 @@ from kcli.input_names import name_of
 from kcli.jsontext import dumps, loads
 
 Command = Callable[..., int]
-Given = bytes | dict[str, Any] | list[Any]
+Input = bytes | dict[str, Any] | list[Any]
 PairReply = Callable[[bytes, int, dict[str, Any]], Reply]
 SHOWN = 16  # bytes of a field
 
@@ -126,36 +126,36 @@ def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str
         raise UsageError("EXPECTED and GOT expected, or with --as java GOT alone")
     if expected == got == "-":
         raise UsageError("EXPECTED and GOT: only one of them can be standard input")
-    what = "record batches" if kind == "batch" else "a message"
-    other = read_message(got, options["hex_"], options["base64_"], what=what)
-    one: Given = other if expected is None else read_given(expected, options, java, what)
+    expected_text = "record batches" if kind == "batch" else "a message"
+    other = read_message(got, options["hex_"], options["base64_"], expected=expected_text)
+    expected_input: Input = other if expected is None else read_given(expected, options, java, expected_text)
     sides: list[DecodedSide] = []
-    for file, given, as_java in ((expected or got, one, java), (got, other, False)):
+    for file, content, as_java in ((expected or got, expected_input, java), (got, other, False)):
         try:
-            sides.append(side_of(given, kind, options, as_java))
+            sides.append(side_of(content, kind, options, as_java))
         except InputError as error:
             raise error.within(name_of(file)) from None
     return sides
 
 
-def read_given(file: str, options: dict[str, Any], java: bool, what: str) -> Given:
-    """Read a message's bytes. java: JSON is read, too. what: the expected content."""
+def read_given(file: str, options: dict[str, Any], java: bool, expected_text: str) -> Input:
+    """Read a message's bytes. java: JSON is read, too. expected_text: the expected content."""
     hex_, base64_ = options["hex_"], options["base64_"]
     if not java:
-        return read_message(file, hex_, base64_, what=what)
+        return read_message(file, hex_, base64_, expected=expected_text)
     text = read_text(file)
     try:
         if text.lstrip()[:1] in (b"{", b"["):
-            value: Given = loads(text)
+            value: Input = loads(text)
             return value
         return unhex(text) if hex_ else unbase64(text) if base64_ else text
     except InputError as error:
         raise error.within(name_of(file)) from None
 
 
-def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> DecodedSide:
+def side_of(content: Input, kind: str, options: dict[str, Any], java: bool) -> DecodedSide:
     """Return the fields of one side. Raises InputError."""
-    data = given
+    data = content
     if isinstance(data, bytes) and kind != "batch":
         data = unframed(data)
     if java:
@@ -168,12 +168,16 @@ def side_of(given: Given, kind: str, options: dict[str, Any], java: bool) -> Dec
 
 def show(sides: list[DecodedSide], form: str) -> int:
     """Print the differences; return 1 if there are any."""
-    (one, expected, wrong), (other, got, broken) = sides
+    (expected_bytes, expected, wrong), (got_bytes, got, broken) = sides
     from kcli.cli.diff.lines import difference_row
 
-    found = [*differences(expected, one, got, other)]
+    found = [*differences(expected, expected_bytes, got, got_bytes)]
     for each in found:
-        print_line(dumps(difference_row(each, one, other)) if form == "jsonl" else text_line(each, one, other))
+        print_line(
+            dumps(difference_row(each, expected_bytes, got_bytes))
+            if form == "jsonl"
+            else text_line(each, expected_bytes, got_bytes)
+        )
     for side, problem in (("expected", wrong), ("got", broken)):
         if problem:
             row = dumps({"path": "_error", side: problem})
@@ -181,7 +185,7 @@ def show(sides: list[DecodedSide], form: str) -> int:
     return int(bool(found or wrong or broken))
 
 
-def text_line(difference: FieldDifference, one: bytes, other: bytes) -> str:
+def text_line(difference: FieldDifference, expected_bytes: bytes, got_bytes: bytes) -> str:
     def side(span: Span | None, data: bytes) -> str:
         from kcli.cli.decode.spans import value_text
 
@@ -193,16 +197,16 @@ def text_line(difference: FieldDifference, one: bytes, other: bytes) -> str:
         more = span.end - span.start - SHOWN
         return f"{span.start:#06x} {digits}{f' +{more}' if more > 0 else ''} = {value_text(span.value)}"
 
-    found = f"{difference.path}: {side(difference.expected, one)} | {side(difference.got, other)}"
-    return found + first_bytes(difference, one, other)
+    found = f"{difference.path}: {side(difference.expected, expected_bytes)} | {side(difference.got, got_bytes)}"
+    return found + first_bytes(difference, expected_bytes, got_bytes)
 
 
-def first_bytes(difference: FieldDifference, one: bytes, other: bytes) -> str:
+def first_bytes(difference: FieldDifference, expected_bytes: bytes, got_bytes: bytes) -> str:
     """Return the first differing bytes of a long field, if the bytes shown are equal."""
     expected, got = difference.expected, difference.got
     if expected is None or got is None or isinstance(expected.value, Hidden) or isinstance(got.value, Hidden):
         return ""
-    pairs = zip(one[expected.start : expected.end], other[got.start : got.end], strict=False)
+    pairs = zip(expected_bytes[expected.start : expected.end], got_bytes[got.start : got.end], strict=False)
     places = [place for place, (mine, others) in enumerate(pairs) if mine != others]
     alike = places[0] if places else min(expected.end - expected.start, got.end - got.start)
     if alike < SHOWN:
@@ -214,5 +218,5 @@ def first_bytes(difference: FieldDifference, one: bytes, other: bytes) -> str:
 
     if expected.end - expected.start == got.end - got.start:
         differing = "1 byte differs" if len(places) == 1 else f"{len(places):,} bytes differ, first"
-        return f"; {differing}: {byte(expected, one)} | {byte(got, other)}"
-    return f"; first: {byte(expected, one)} | {byte(got, other)}"
+        return f"; {differing}: {byte(expected, expected_bytes)} | {byte(got, got_bytes)}"
+    return f"; first: {byte(expected, expected_bytes)} | {byte(got, got_bytes)}"

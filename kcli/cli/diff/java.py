@@ -10,10 +10,10 @@ from kcli.grammar.codec import MessageCodec
 from kcli.grammar.java import java_value
 from kcli.schemas.apikeys import PRODUCE
 
-Given = bytes | dict[str, Any] | list[Any]
+Input = bytes | dict[str, Any] | list[Any]
 
 
-def java_bytes(given: Given, kind: str, options: dict[str, Any]) -> bytes:
+def java_bytes(content: Input, kind: str, options: dict[str, Any]) -> bytes:
     """Return the bytes that Kafka's Java client makes of a message's bytes or JSON.
 
     kind: "request", "response", "batch". options: dialect; for a response api and api_version. Raises DecodeError or
@@ -22,10 +22,10 @@ def java_bytes(given: Given, kind: str, options: dict[str, Any]) -> bytes:
     if kind == "batch":
         from kcli.records.java import java_batches, java_batches_of
 
-        if isinstance(given, bytes):
-            return java_batches(given)
-        return java_batches_of(given if isinstance(given, list) else [given])
-    message = read(given, kind, options) if isinstance(given, bytes) else of_row(given, kind, options)
+        if isinstance(content, bytes):
+            return java_batches(content)
+        return java_batches_of(content if isinstance(content, list) else [content])
+    message = read(content, kind, options) if isinstance(content, bytes) else of_row(content, kind, options)
     api_key, version, dialect = message.api_key, message.api_version, message.dialect
     if isinstance(message, frames.Request):
         head = messages.request_header(api_key, version, dialect)
@@ -48,10 +48,10 @@ def read(data: bytes, kind: str, options: dict[str, Any]) -> frames.Request | fr
     return frames.decode_response(data, options["api"], options["api_version"], dialect=dialect)
 
 
-def of_row(given: Any, kind: str, options: dict[str, Any]) -> frames.Request | frames.Response:
+def of_row(value: Any, kind: str, options: dict[str, Any]) -> frames.Request | frames.Response:
     """Return the message of a JSON object, as `kcli encode` takes it."""
     dialect = options["dialect"]
-    row = completed(checked(given, ""), kind, None, None, dialect)
+    row = completed(checked(value, ""), kind, None, None, dialect)
     body = with_records(part(row, kind))
     if kind == "request":
         header = part(row, "requestHeader")

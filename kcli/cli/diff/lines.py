@@ -25,7 +25,7 @@ from kcli.grammar.secrets import Hidden
 from kcli.grammar.words.trace import Span
 from kcli.jsontext import dumps, loads
 
-Given = bytes | dict[str, Any] | list[Any]
+Input = bytes | dict[str, Any] | list[Any]
 SIDES = ("expected", "got")
 SAME = Reply(b'{"same":true}')
 
@@ -37,22 +37,22 @@ def messages_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
     row = row_of(text, number)
     options = options | api_in(row)
     side = "request" if options["api"] is None else "response"
-    one, other = (unframed(each) for each in pair(row, text, number, options, side))
-    if one == other and reads_whole(one, options):
+    expected_bytes, got_bytes = (unframed(each) for each in pair(row, text, number, options, side))
+    if expected_bytes == got_bytes and reads_whole(expected_bytes, options):
         return SAME
-    found = message_differences(one, other, options)
+    found = message_differences(expected_bytes, got_bytes, options)
     if found is not None:
-        return differences_reply(found, one, other)
-    return reply(message_side(one, options), message_side(other, options))
+        return differences_reply(found, expected_bytes, got_bytes)
+    return reply(message_side(expected_bytes, options), message_side(got_bytes, options))
 
 
 def batches_reply(text: bytes, number: int, options: dict[str, Any]) -> Reply:
     """Return the answer to a line with batches twice. Raises KcliError for a bad line."""
-    one, other = pair(row_of(text, number), text, number, options, "batch")
-    found = batch_differences(one, other, options["secrets"])
+    expected_bytes, got_bytes = pair(row_of(text, number), text, number, options, "batch")
+    found = batch_differences(expected_bytes, got_bytes, options["secrets"])
     if found is not None:
-        return differences_reply(found, one, other)
-    return reply(batch_side(one, options["secrets"]), batch_side(other, options["secrets"]))
+        return differences_reply(found, expected_bytes, got_bytes)
+    return reply(batch_side(expected_bytes, options["secrets"]), batch_side(got_bytes, options["secrets"]))
 
 
 def row_of(text: bytes, number: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any],
     """
     java = options["as_"] is not None
     if row:
-        expected, got = (given(row, side, number, options["base64_"]) for side in SIDES)
+        expected, got = (content_of(row, side, number, options["base64_"]) for side in SIDES)
     else:
         words = [bytes_of(word, number, options["base64_"]) for word in text.split()]
         if len(words) != len(SIDES) and not (java and len(words) == 1):
@@ -79,7 +79,7 @@ def pair(row: dict[str, Any], text: bytes, number: int, options: dict[str, Any],
     return [as_bytes(expected, "expected", number, options, kind, java=java), other]
 
 
-def given(row: dict[str, Any], side: str, number: int, base64_: bool) -> Given | None:
+def content_of(row: dict[str, Any], side: str, number: int, base64_: bool) -> Input | None:
     """Return the object's value for one side: bytes of its text, or JSON; None: nothing. Raises InputError."""
     value = row.get(side)
     if isinstance(value, str):
@@ -92,7 +92,7 @@ def given(row: dict[str, Any], side: str, number: int, base64_: bool) -> Given |
 
 
 def as_bytes(
-    value: Given | None, side: str, number: int, options: dict[str, Any], kind: str, *, java: bool = False
+    value: Input | None, side: str, number: int, options: dict[str, Any], kind: str, *, java: bool = False
 ) -> bytes:
     """Return the bytes of one side; JSON has the form that `kcli encode` takes. java: the bytes that Kafka's Java
     client would send. Raises InputError.
@@ -120,22 +120,25 @@ def reads_whole(data: bytes, options: dict[str, Any]) -> bool:
 
 def reply(*sides: DecodedSide) -> Reply:
     """Return the answer to a line: {"same"}, and where that is false "differences", as --format jsonl has them."""
-    (one, expected, wrong), (other, got, broken) = sides
+    (expected_bytes, expected, wrong), (got_bytes, got, broken) = sides
     problems = [{"path": "_error", side: text} for side, text in (("expected", wrong), ("got", broken)) if text]
-    return differences_reply(differences(expected, one, got, other), one, other, problems)
+    return differences_reply(differences(expected, expected_bytes, got, got_bytes), expected_bytes, got_bytes, problems)
 
 
 def differences_reply(
-    found: Iterable[FieldDifference], one: bytes, other: bytes, problems: list[dict[str, str]] | None = None
+    found: Iterable[FieldDifference],
+    expected_bytes: bytes,
+    got_bytes: bytes,
+    problems: list[dict[str, str]] | None = None,
 ) -> Reply:
-    rows = [*(difference_row(each, one, other) for each in found), *(problems or ())]
+    rows = [*(difference_row(each, expected_bytes, got_bytes) for each in found), *(problems or ())]
     if not rows:
         return SAME
     return Reply(dumps({"same": False, "differences": rows}).encode(), is_no=True)
 
 
-def difference_row(difference: FieldDifference, one: bytes, other: bytes) -> dict[str, Any]:
-    """Return a difference as JSON: path, and offset and bytes of both sides. one, other: the messages."""
+def difference_row(difference: FieldDifference, expected_bytes: bytes, got_bytes: bytes) -> dict[str, Any]:
+    """Return a difference as JSON: path, and offset and bytes of both sides. one, got_bytes: the messages."""
 
     def side(span: Span | None, data: bytes) -> dict[str, Any] | None:
         if span is None:
@@ -144,4 +147,8 @@ def difference_row(difference: FieldDifference, one: bytes, other: bytes) -> dic
             return {"offset": span.start, "bytes": {"redacted": span.end - span.start}}
         return {"offset": span.start, "bytes": data[span.start : span.end].hex()}
 
-    return {"path": difference.path, "expected": side(difference.expected, one), "got": side(difference.got, other)}
+    return {
+        "path": difference.path,
+        "expected": side(difference.expected, expected_bytes),
+        "got": side(difference.got, got_bytes),
+    }

@@ -54,25 +54,33 @@ def message_side(data: bytes, options: dict[str, Any]) -> DecodedSide:
     return DecodedSide(data, fields, problem)
 
 
-def message_differences(one: bytes, other: bytes, options: dict[str, Any]) -> list[FieldDifference] | None:
+def message_differences(
+    expected_bytes: bytes, got_bytes: bytes, options: dict[str, Any]
+) -> list[FieldDifference] | None:
     """Return the differing fields, as `differences` of both sides would, without decoding the rest; None: the core
     can't tell. Raises DecodeError for an unknown API or version.
     """
-    shape, twin = shape_of(one, options), shape_of(other, options)
-    header = core_differences(shape.header, one, 0, other, 0) if shape.header is twin.header else None
+    shape, twin = shape_of(expected_bytes, options), shape_of(got_bytes, options)
+    header = core_differences(shape.header, expected_bytes, 0, got_bytes, 0) if shape.header is twin.header else None
     if header is None:
         return None
     found, start, other_start = header
     codec = shape.body(start)
-    body = core_differences(codec, one, start, other, other_start) if codec is twin.body(other_start) else None
+    body = (
+        core_differences(codec, expected_bytes, start, got_bytes, other_start)
+        if codec is twin.body(other_start)
+        else None
+    )
     if body is None:
         return None
     fields, end, other_end = body
-    if hides_values(shape, 0, options) and (codec.is_damage(one[end:]) or codec.is_damage(other[other_end:])):
+    if hides_values(shape, 0, options) and (
+        codec.is_damage(expected_bytes[end:]) or codec.is_damage(got_bytes[other_end:])
+    ):
         return None
     made = [inside(each, f"header.{each.path}") for each in found]
-    made += fields if options["secrets"] else hidden(fields, one, other)
-    made += differences(trailing(one, end), one, trailing(other, other_end), other)
+    made += fields if options["secrets"] else hidden(fields, expected_bytes, got_bytes)
+    made += differences(trailing(expected_bytes, end), expected_bytes, trailing(got_bytes, other_end), got_bytes)
     return in_order(made)
 
 
@@ -82,15 +90,15 @@ def inside(difference: FieldDifference, path: str) -> FieldDifference:
     return FieldDifference(path, expected, got)
 
 
-def hidden(found: list[FieldDifference], one: bytes, other: bytes) -> list[FieldDifference]:
+def hidden(found: list[FieldDifference], expected_bytes: bytes, got_bytes: bytes) -> list[FieldDifference]:
     """Return the differences without the values that are secrets in records of Kafka's metadata log."""
     from kcli.records.spans import shown_span
 
     def shown(each: FieldDifference) -> FieldDifference:
         if "batches[" not in each.path:
             return each
-        expected = each.expected and shown_span(each.expected, one)
-        return FieldDifference(each.path, expected, each.got and shown_span(each.got, other))
+        expected = each.expected and shown_span(each.expected, expected_bytes)
+        return FieldDifference(each.path, expected, each.got and shown_span(each.got, got_bytes))
 
     return [shown(each) for each in found]
 
@@ -100,10 +108,10 @@ def trailing(data: bytes, end: int) -> list[Span]:
     return [Span(TRAILING, end, len(data), "bytes behind the message", data[end:])] if end < len(data) else []
 
 
-def batch_differences(one: bytes, other: bytes, secrets: bool) -> list[FieldDifference] | None:
+def batch_differences(expected_bytes: bytes, got_bytes: bytes, secrets: bool) -> list[FieldDifference] | None:
     """Return the fields of batches that differ, as `message_differences` does for messages."""
-    found = core_batch_differences(one, other)
-    return found if found is None or secrets else hidden(found, one, other)
+    found = core_batch_differences(expected_bytes, got_bytes)
+    return found if found is None or secrets else hidden(found, expected_bytes, got_bytes)
 
 
 def shape_of(data: bytes, options: dict[str, Any]) -> Shape:

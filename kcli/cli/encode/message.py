@@ -77,8 +77,8 @@ def encoder(side: str, bytes_of: Callable[[dict[str, Any], str | None], bytes | 
     @click.option("--framed/--unframed", default=False, help="Write the message's int32 length in front of it.")
     @one_form_output_option
     @quiet_option("No warnings.", used=False)
-    def encode(file: str, **given: Any) -> None:
-        options = EncodeOptions(**given)
+    def encode(file: str, **values: Any) -> None:
+        options = EncodeOptions(**values)
         dialect = options.dialect
         if options.template:
             with open_output(options.output, []) as out:
@@ -203,10 +203,13 @@ def api_fields(header: dict[str, Any], api_key: int | None, version: int | None,
     """Return requestApiKey and requestApiVersion. One that nothing gives is left out."""
     tables = catalog(dialect)
     named = header.get("requestApiKey", header.get("requestApiKeyName")) if api_key is None else api_key
-    said = header.get("requestApiVersion") if version is None else version
-    if said is None and api_key is not None:
-        said = tables.known(api_key).versions.hi
-    found = {"requestApiKey": tables.api_key(named) if isinstance(named, str) else named, "requestApiVersion": said}
+    api_version = header.get("requestApiVersion") if version is None else version
+    if api_version is None and api_key is not None:
+        api_version = tables.known(api_key).versions.hi
+    found = {
+        "requestApiKey": tables.api_key(named) if isinstance(named, str) else named,
+        "requestApiVersion": api_version,
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -223,12 +226,12 @@ def response_bytes(row: dict[str, Any], dialect: str | None) -> bytes | None:
     """Return the frame of a row's response; None for an event line, and for an exchange that had none."""
     if "event" in row or ("requestHeader" in row and row.get("response") is None):
         return None
-    asked = row.get("requestHeader", row)
-    header = row.get("responseHeader") or {"correlationId": asked.get("correlationId", 0)}
-    api_key, version = (frames.header_int(asked, name) for name in ("requestApiKey", "requestApiVersion"))
+    request_header = row.get("requestHeader", row)
+    header = row.get("responseHeader") or {"correlationId": request_header.get("correlationId", 0)}
+    api_key, version = (frames.header_int(request_header, name) for name in ("requestApiKey", "requestApiVersion"))
     body = part(row, "response")
     if api_key != API_VERSIONS:  # its answer may have version 0 whatever the request's version
-        check_version("requestHeader" if asked is not row else "", asked, dialect)
+        check_version("requestHeader" if request_header is not row else "", request_header, dialect)
     return frames.encode_response(header, api_key, version, with_records(body), dialect)
 
 

@@ -36,10 +36,10 @@ def holds_rows(file: str) -> bool:
     return start.lstrip()[:1] == b"{"
 
 
-def need_captures(files: Iterable[str], said: str) -> None:
+def need_captures(files: Iterable[str], message: str) -> None:
     """Raise UsageError with these words where one of the files is standard input or has lines of JSON."""
     if any(file == "-" or holds_rows(file) for file in files):
-        raise UsageError(said)
+        raise UsageError(message)
 
 
 def rows(file: str) -> Iterator[tuple[int, dict[str, Any] | InputError]]:

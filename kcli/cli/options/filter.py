@@ -34,7 +34,7 @@ FORMS = (
 )
 MOST_IDS = 8  # topics in a line
 # The choices of a filter, by the column of `kcli stats` that shows the available values.
-ASKED = (
+FILTERED_COLUMNS = (
     ("client_id", "client"), ("topic", "topic"), ("apis", "api"), ("connection", "connection"), ("error", "error"),
     ("errors", "error"),
 )  # fmt: skip
@@ -83,11 +83,11 @@ OPTIONS = (
 )
 
 
-def times_of(what: str, where: str = "") -> tuple[Callable[[Command], Command], ...]:
-    """Return the options that choose by time. what: the things that are chosen. where: a text after them."""
+def times_of(subject: str, where: str = "") -> tuple[Callable[[Command], Command], ...]:
+    """Return the options that choose by time. subject: the things that are chosen. where: a text after them."""
     return (
-        click.option("--since", metavar="T", help=f"Only {what} at or after this time{where} ({WHEN})."),
-        click.option("--until", metavar="T", help=f"Only {what} at or before this time."),
+        click.option("--since", metavar="T", help=f"Only {subject} at or after this time{where} ({WHEN})."),
+        click.option("--until", metavar="T", help=f"Only {subject} at or before this time."),
     )
 
 
@@ -218,13 +218,13 @@ def first_packet(option: str, files: Sequence[str]) -> int:
     return first
 
 
-def say_what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter = ALL) -> None:
+def note_no_match(files: Sequence[str], wanted: Filter, options: dict[str, Any], among: Filter = ALL) -> None:
     """Print one line on stderr: nothing passed the filter, and which values occur. among: the exchanges whose values
     are named. "-" is not read again.
     """
     if not options["quiet"]:
-        there = () if "-" in files else what_there_is(files, asked, options, among)
-        note("; ".join(["kcli: nothing matches", *there]))
+        values = () if "-" in files else occurring_values(files, wanted, options, among)
+        note("; ".join(["kcli: nothing matches", *values]))
 
 
 def say_nameless(source: CaptureDecoder[Any], topic: str | None, *, quiet: bool = False) -> None:
@@ -255,7 +255,7 @@ def say_nameless(source: CaptureDecoder[Any], topic: str | None, *, quiet: bool 
             warn(f"--topic left out {counted(found.total(), 'exchange')} that {why}{shown}", quiet)
 
 
-def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:
+def occurring_values(files: Sequence[str], wanted: Filter, options: dict[str, Any], among: Filter) -> Iterator[str]:
     """Yield the values in captures that a filter asks for: names by their kind, the longest latency, the time."""
     from kcli.capture.names import names_by
 
@@ -263,10 +263,10 @@ def what_there_is(files: Sequence[str], asked: Filter, options: dict[str, Any], 
         brokers := names_by("broker", counted_in("broker", files, options | {"ports": ()}, among))
     ):
         yield f"{here_text('broker', brokers)} (--port names others)"
-    looked_at = frozenset[str]() if asked.where is None else asked.where.wanted
-    timed = asked.since is not None or asked.until is not None or "timestamp" in looked_at
-    slow = asked.slower_than is not None or "latency_ms" in looked_at
-    for column in columns_asked(asked, looked_at):
+    looked_at = frozenset[str]() if wanted.where is None else wanted.where.wanted
+    timed = wanted.since is not None or wanted.until is not None or "timestamp" in looked_at
+    slow = wanted.slower_than is not None or "latency_ms" in looked_at
+    for column in filtered_columns(wanted, looked_at):
         yield here_text(column, names_by(column, counted_in(column, files, options, among)))
     if not timed and not slow:
         return
@@ -290,7 +290,7 @@ def counted_in(
     return counted_by(column, files, DecodeOptions(chosen=among, **read))
 
 
-def columns_asked(asked: Filter, looked_at: Container[str]) -> dict[str, None]:
+def filtered_columns(wanted: Filter, looked_at: Container[str]) -> dict[str, None]:
     """Return the columns of `kcli stats` that a filter asks for. looked_at: columns that its condition reads."""
-    named = [column for name, column in ASKED if getattr(asked, name) not in (None, False, frozenset())]
+    named = [column for name, column in FILTERED_COLUMNS if getattr(wanted, name) not in (None, False, frozenset())]
     return dict.fromkeys([*named, *(column for name, column in LOOKED_AT if name in looked_at)])

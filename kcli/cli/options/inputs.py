@@ -175,11 +175,11 @@ def check_files(files: Iterable[str]) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
 
 
-def ended(_ctx: click.Context, _param: click.Parameter, given: Any) -> Any:
+def ended(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
     """Return the files of an option. Raises InputError if one of them is a device without an end."""
-    for file in (given,) if isinstance(given, str) else given or ():
+    for file in (value,) if isinstance(value, str) else value or ():
         refuse_endless(file)
-    return given
+    return value
 
 
 def key_log_option(command: Command) -> Command:
@@ -301,13 +301,13 @@ def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
         raise error.within(name_of(file)) from None
 
 
-def read_message(file: str, hex_: bool = False, base64_: bool = False, *, what: str = "a message") -> bytes:
+def read_message(file: str, hex_: bool = False, base64_: bool = False, *, expected: str = "a message") -> bytes:
     """Read a message or record batches, as `read_bytes`. Raises InputError for anything else (`refuse_others`), and
-    where there is nothing. what: it should be.
+    where there is nothing. expected: it should be.
     """
     data = read_bytes(file, hex_, base64_)
     if not data:
-        raise InputError(f"no bytes: {what} expected", file=name_of(file))
+        raise InputError(f"no bytes: {expected} expected", file=name_of(file))
     if not (hex_ or base64_):
         refuse_others(data, name_of(file))
     return data

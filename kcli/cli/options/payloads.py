@@ -86,15 +86,15 @@ def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> Payload
 
 def payloads_of(options: dict[str, Any]) -> PayloadOptions | None:
     """Return a command's payload options; None if none is given. Raises UsageError if a library is missing."""
-    given = {name: options[name] for name in (*NAMES, "registry", "flatten")}
-    if not (options["payloads"] or any(given.values())):
+    chosen = {name: options[name] for name in (*NAMES, "registry", "flatten")}
+    if not (options["payloads"] or any(chosen.values())):
         return None
     from kcli.extras import require
 
     require("decoding payloads", "payloads")
     from kcli.payloads import PayloadOptions
 
-    return PayloadOptions(on=options["payloads"], secrets=options["secrets"], **given)
+    return PayloadOptions(on=options["payloads"], secrets=options["secrets"], **chosen)
 
 
 def files_named(options: dict[str, Any]) -> list[str]:

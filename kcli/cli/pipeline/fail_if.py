@@ -32,7 +32,7 @@ class FailIf:
     def __exit__(self, *_error: object) -> None:
         self.condition.close()
 
-    def met(self, totals: dict[str, Any]) -> str | None:
+    def message_if_met(self, totals: dict[str, Any]) -> str | None:
         """Return a line that says so if a run's totals meet the condition. A run without input never meets it. Raises
         UsageError if the condition fails for these totals.
         """
@@ -41,10 +41,10 @@ class FailIf:
         row = dict.fromkeys(RUN.schema.names, 0) | totals
         if not self.condition.holds(pyarrow.RecordBatch.from_pylist([row], schema=RUN.schema))[0]:
             return None
-        said = ", ".join(f"{name} {row[name]:,}" for name in row if name in self.condition.wanted)
-        return f"--fail-if {self.condition.shown}" + (f": {said}" if said else "")
+        totals_text = ", ".join(f"{name} {row[name]:,}" for name in row if name in self.condition.wanted)
+        return f"--fail-if {self.condition.shown}" + (f": {totals_text}" if totals_text else "")
 
     def check(self, totals: dict[str, Any]) -> None:
         """Raise ConditionMetError if a run's totals meet the condition."""
-        if (said := self.met(totals)) is not None:
-            raise ConditionMetError(said)
+        if (message := self.message_if_met(totals)) is not None:
+            raise ConditionMetError(message)

@@ -165,10 +165,10 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     if options["page"]:
         named = [options["manifest"]] if options["manifest"] else []
         refuse_inputs(options["page"], [*inputs, *named, *(file.uri for file in files)])
-    given = inputs if options["stream"] else files
+    inputs_given = inputs if options["stream"] else files
     size = sum(file.size for file in files)
     with checked_runs(options) as check:
-        summary = run_and_say(given, output, size, options, check)
+        summary = run_and_say(inputs_given, output, size, options, check)
         if summary.problems:
             more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
             raise InputError(f"{summary.problems[0]}{more}")
@@ -205,7 +205,7 @@ def run_and_say(inputs: Inputs, output: str, size: int, options: dict[str, Any],
         with serving_runs(options) as noted:
             summary = run_engine(inputs, output, size, options, noted, check)
         if not options["quiet"] and not options["stream"]:
-            say(summary, output, bool(options["page"]))
+            print_summary(summary, output, bool(options["page"]))
             if options["engine"] == "spark" and summary.files and is_small(size, options):
                 print_note("Hint: so little is read sooner with --engine local, which starts no Spark")
         if options["page"]:
@@ -275,14 +275,14 @@ def run_engine(inputs: Inputs, output: str, size: int, options: dict[str, Any], 
     from kcli.pipeline.spark import BRIEF_BYTES
     from kcli.pipeline.watching import Watch, watch_here
 
-    given = {name: options[name] for name in OF_RUN}
-    chosen = Options(output, payloads=payloads_of(options), totals=options["fail_if"] is not None, **given)
+    engine_options = {name: options[name] for name in OF_RUN}
+    chosen = Options(output, payloads=payloads_of(options), totals=options["fail_if"] is not None, **engine_options)
     watch = Watch(**{name: options[name] for name in ("every", "settle", "idle", "series", "manifest")})
 
     def report(made: Any) -> None:
         noted(made)
         if not options["quiet"]:
-            say(made, output)
+            print_summary(made, output)
         check(made)
 
     brief = size < BRIEF_BYTES and not options["stream"]
@@ -320,17 +320,17 @@ def settings(options: dict[str, Any]) -> dict[str, str]:
 def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """Show a bar of tasks on a terminal's stderr."""
     if quiet or not is_terminal(sys.stderr):
-        yield lambda what, done, total: None
+        yield lambda stage, done, total: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+        yield lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total)
 
 
-def say(summary: Any, output: str, reported: bool = False) -> None:
+def print_summary(summary: Any, output: str, reported: bool = False) -> None:
     """Print the summary. reported: the next step is done already."""
     from kcli.pipeline.tables import FILED
 

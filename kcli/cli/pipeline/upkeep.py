@@ -10,7 +10,7 @@ import click
 
 from kcli.cli.options.inputs import quiet_option
 from kcli.cli.pipeline.report import cell
-from kcli.cli.pipeline.run import check_engine, engine_of, say
+from kcli.cli.pipeline.run import check_engine, engine_of, print_summary
 from kcli.cli.terminal.columns import print_rows
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import print_note
@@ -91,7 +91,7 @@ def forget(folder: str, runs: tuple[int, ...], files: tuple[str, ...], **options
     if not options["quiet"]:
         print_note(f"forgotten: {counted(count, 'capture')}")
         if made.files:
-            say(made, folder, True)
+            print_summary(made, folder, True)
 
 
 @click.command()

@@ -22,7 +22,7 @@ class RecordChoice:
         self.topic, self.partition, self.key = options["topic"], options["partition"], options["key"]
         self.control, self.seen = options["control"], SeenOffsets() if options["distinct"] else None
         kinds = (self.topic, self.partition, self.key)
-        self.asks = any(each is not None for each in kinds) or bool(words_of(options))
+        self.has_conditions = any(each is not None for each in kinds) or bool(words_of(options))
         self.count = 0
         self.topics: dict[str, None] = {}
 
@@ -36,11 +36,11 @@ class RecordChoice:
         for row in rows:
             if row["topic"] is not None and len(self.topics) < MOST_TOPICS:
                 self.topics[row["topic"]] = None
-            if self.wants(row):
+            if self.matches(row):
                 self.count += 1
                 yield row
 
-    def wants(self, row: Row) -> bool:
+    def matches(self, row: Row) -> bool:
         """Return whether a record passes."""
         if (self.topic is not None and not matches(row["topic"], self.topic)) or (
             "_control" in row and not self.control
@@ -56,7 +56,7 @@ class RecordChoice:
 
     def wants_group(self, group: RecordGroup) -> bool:
         """Return whether a group's records pass, where they are chosen by their place."""
-        return self.wants(group.place)
+        return self.matches(group.place)
 
     def note(self, group: RecordGroup, records: int) -> None:
         """Note records of a group that passed."""
@@ -64,7 +64,7 @@ class RecordChoice:
             self.topics[group.place["topic"]] = None
         self.count += records
 
-    def there(self) -> str:
+    def occurring(self) -> str:
         """Return a text on the topics and partitions that do exist."""
         if not self.topics:
             return "no records were read"

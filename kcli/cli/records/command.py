@@ -130,8 +130,8 @@ def records(files: tuple[str, ...], **options: Any) -> int:
         most, _ = unread.most_common(1)[0]
         text = f"{counted(unread.total(), 'payload')} can't be read: {most}{' and more reasons' * (len(unread) > 1)}"
         warn(f"{text} (each has its reason with --format jsonl)", options["quiet"])
-    if choice.asks and not choice.count:
-        warn(f"no record matches; {choice.there()}", options["quiet"])
+    if choice.has_conditions and not choice.count:
+        warn(f"no record matches; {choice.occurring()}", options["quiet"])
         return 1
     return 0
 
@@ -156,13 +156,13 @@ def writer_of(options: dict[str, Any], decoder: PayloadDecoder | None) -> str:
 
 
 def with_payloads(
-    rows: Iterator[Row], decoder: PayloadDecoder, unread: Counter[str], told: Sequence[str]
+    rows: Iterator[Row], decoder: PayloadDecoder, unread: Counter[str], reported: Sequence[str]
 ) -> Iterator[Row]:
-    """Add the decoded keys and values, as `_key` and `_value`. unread: counts the reasons why those of `told` could not
-    be decoded.
+    """Add the decoded keys and values, as `_key` and `_value`. unread: counts the reasons why those of `reported` could
+    not be decoded.
     """
     for row in rows:
         if "_control" not in row:
             decoder.add_to(row, row["topic"])
-            unread.update(reason for name in told if (reason := row.get(name, {}).get("reason")))
+            unread.update(reason for name in reported if (reason := row.get(name, {}).get("reason")))
         yield row

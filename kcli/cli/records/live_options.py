@@ -41,9 +41,9 @@ def check_live(files: tuple[str, ...], options: dict[str, Any]) -> bool:
     """Return whether a live topic is read. Raises UsageError if the options don't fit together."""
     live = options["bootstrap"] is not None or bool(options["settings"])
     if not live:
-        asked = [name for name in ("from_offset", "last", "committed", "follow") if options[name]]
-        if asked:
-            raise UsageError(f"--{asked[0].replace('_', '-')}: only with --bootstrap")
+        positions = [name for name in ("from_offset", "last", "committed", "follow") if options[name]]
+        if positions:
+            raise UsageError(f"--{positions[0].replace('_', '-')}: only with --bootstrap")
         if not files:
             raise UsageError("FILE|DIR...: missing (captures or log segments expected; --bootstrap reads a live topic)")
         return False

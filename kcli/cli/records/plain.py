@@ -97,11 +97,11 @@ def plain_batches(groups: Iterator[RecordGroup], choice: RecordChoice, schema: A
             continue
         if group.is_plain and gathered.add(group):
             if len(gathered.data) >= GATHERED:
-                yield from gathered.taken(choice)
+                yield from gathered.drain(choice)
             continue
-        yield from gathered.taken(choice)
+        yield from gathered.drain(choice)
         yield from parquet_batches(choice.wanted(group.rows()), schema)
-    yield from gathered.taken(choice)
+    yield from gathered.drain(choice)
 
 
 class GatheredBatches:
@@ -130,7 +130,7 @@ class GatheredBatches:
         self.groups.append(group)
         return True
 
-    def taken(self, choice: RecordChoice) -> Iterator[Any]:
+    def drain(self, choice: RecordChoice) -> Iterator[Any]:
         """Yield the added rows as record batches, and begin anew."""
         from kcli.records.columns import record_arrays
 
@@ -173,9 +173,9 @@ class GatheredBatches:
         nexts = numpy.array([-2 if each.next_offset is None else each.next_offset for each in groups])[where]
         offsets = numpy.where(nexts == -2, numbers_in(arrays["offset"]), nexts + rank)
         made["offset"] = integers(offsets, "int64", nexts == -1)
-        given = numpy.array([NO_TIME if each.timestamp is None else each.timestamp for each in groups])[where]
+        timestamps = numpy.array([NO_TIME if each.timestamp is None else each.timestamp for each in groups])[where]
         timed = numpy.array([each.timestamp is not None for each in groups])[where]
-        times = numpy.where(timed, given, numbers_in(arrays["timestamp"]))
+        times = numpy.where(timed, timestamps, numbers_in(arrays["timestamp"]))
         made["timestamp_ms"] = integers(times, "int64", times == NO_TIME)
         made["timestamp"] = within_calendar(made["timestamp_ms"].view(pyarrow.timestamp("ms", "UTC")))
         for name in REPEATED:
@@ -183,8 +183,8 @@ class GatheredBatches:
             numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
             made[name] = numbered([*numbers], numpy.array([numbers[value] for value in values])[where]).dictionary()
         partitions = [each.place["partition"] for each in groups]
-        lacking = numpy.array([each is None for each in partitions])[where]
-        made["partition"] = integers(numpy.array([each or 0 for each in partitions])[where], "int32", lacking)
+        is_absent = numpy.array([each is None for each in partitions])[where]
+        made["partition"] = integers(numpy.array([each or 0 for each in partitions])[where], "int32", is_absent)
         made["headers"] = headers_of(arrays["headers"], self.schema.field("headers").type)
         made["aborted"] = integers(numpy.zeros(len(where), bool), "bool")
         return pyarrow.record_batch([made[name] for name in self.schema.names], schema=self.schema)

@@ -101,7 +101,7 @@ from kcli.temporary import TemporaryFolder
 @port_option
 @reading_options
 @quiet_option("No progress, no notes.")
-def replay_command(files: tuple[str, ...], **given: Any) -> int:
+def replay_command(files: tuple[str, ...], **values: Any) -> int:
     """Send all requests in FILE... to a cluster again, and compare its responses with the captured ones by API.
 
     Without --bootstrap the cluster is an embedded broker in this process, empty at first.
@@ -119,26 +119,26 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     kcli replay night.pcap --bootstrap localhost:9092
     kcli replay night.pcap --bootstrap localhost:9092 --clients 20 --speed max --free-running
     """
-    if given["record"] == "-" and is_terminal(sys.stdout):
+    if values["record"] == "-" and is_terminal(sys.stdout):
         raise UsageError("--record -: a capture is not for a terminal (a file, or a pipe expected)")
-    quiet, repeat, clients = given["quiet"], given["repeat"], given["clients"]
-    config = configure(given["bootstrap"], given["settings"], quiet=quiet)
+    quiet, repeat, clients = values["quiet"], values["repeat"], values["clients"]
+    config = configure(values["bootstrap"], values["settings"], quiet=quiet)
     options = TrafficOptions(
-        scale=parse_speed(given["speed"]),
+        scale=parse_speed(values["speed"]),
         repeat=repeat,
-        topics=parse_topic_map(given["topics"]),
-        create=given["create"],
+        topics=parse_topic_map(values["topics"]),
+        create=values["create"],
         clients=clients,
-        memory=max(given["memory"] >> 2, 1),
-        free=given["free"],
+        memory=max(values["memory"] >> 2, 1),
+        free=values["free"],
     )
-    outcome = Outcome(level_of(given), given["shown"], given["dialect"])
-    choice = choice_of(given)
+    outcome = Outcome(level_of(values), values["shown"], values["dialect"])
+    choice = choice_of(values)
     problems: list[InputError] = []
     with TemporaryFolder("kcli-replay-") if "-" in files else nullcontext("") as folder:
         written = spooled(folder) if "-" in files else None
-        captures = ReplayedCaptures(files, written, read_of(given), given["since"], given["until"])
-        seen = survey(captures.read(problems), choice, given["dialect"])  # type: ignore[arg-type]
+        captures = ReplayedCaptures(files, written, read_of(values), values["since"], values["until"])
+        seen = survey(captures.read(problems), choice, values["dialect"])  # type: ignore[arg-type]
         if not quiet:
             notify(seen)
         if not seen.requests:
@@ -150,8 +150,8 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
         total, begun = seen.requests * repeat * clients, time.monotonic()
         with (
             counting(total, quiet, "requests") as done,
-            recording(given["record"], files) as recorder,
-            captures.history(given["fill"]) as history,
+            recording(values["record"], files) as recorder,
+            captures.history(values["fill"]) as history,
         ):
             setting = Setting(
                 survey=seen,
@@ -159,7 +159,7 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
                 config=config,
                 options=options,
                 outcome=outcome,
-                dialect=given["dialect"],
+                dialect=values["dialect"],
                 notify=ignore if quiet else warn,
                 done=done,
                 recorder=recorder,
@@ -168,8 +168,8 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
             was_interrupted = interrupted(run(captures, setting))
         seconds = time.monotonic() - begun
     # Standard output is the capture's where the recording goes there.
-    with redirect_stdout(sys.stderr) if given["record"] == "-" else nullcontext():
-        show(outcome, given["format_"], seconds)
+    with redirect_stdout(sys.stderr) if values["record"] == "-" else nullcontext():
+        show(outcome, values["format_"], seconds)
     if not quiet:
         notify_end(outcome)
     conclude(problems, quiet)
@@ -178,18 +178,18 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     return 1 if outcome.has_differences() else 0
 
 
-def level_of(given: Mapping[str, Any]) -> Level:
+def level_of(options: Mapping[str, Any]) -> Level:
     """Return how equal answers must be: a load test compares nothing, unless it is asked to."""
-    level: Level = given["level"]
+    level: Level = options["level"]
     source = click.get_current_context().get_parameter_source("level")
-    return "none" if given["free"] and source is ParameterSource.DEFAULT else level
+    return "none" if options["free"] and source is ParameterSource.DEFAULT else level
 
 
-def choice_of(given: Mapping[str, Any]) -> Choice:
+def choice_of(options: Mapping[str, Any]) -> Choice:
     """Return which requests are sent again. Raises UsageError if there is no such API."""
-    known = catalog(given["dialect"])
-    only, skip = keys(given["only"], known.api_key), keys(given["skip"], known.api_key)
-    return Choice(known, only, skip, given["client"], given["admin"])
+    known = catalog(options["dialect"])
+    only, skip = keys(options["only"], known.api_key), keys(options["skip"], known.api_key)
+    return Choice(known, only, skip, options["client"], options["admin"])
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,8 @@ class ReplayedCaptures:
 
     def begin(self) -> Capture:
         """Begin to read the captures from their start, within the chosen time. Raises UsageError for a wrong time."""
-        asked = filter_of_times({"since": self.since, "until": self.until}, self.paths)
-        since, until = (None if ns is None else instant(ns) for ns in (asked.since, asked.until))
+        times = filter_of_times({"since": self.since, "until": self.until}, self.paths)
+        since, until = (None if ns is None else instant(ns) for ns in (times.since, times.until))
         return read_capture(self.paths, **self.reading, since=since, until=until)
 
     def read(self, problems: list[InputError] | None = None) -> Iterable[object]:

@@ -37,14 +37,14 @@ def interrupted(work: Coroutine[Any, Any, object]) -> bool:
 
 
 @contextlib.contextmanager
-def counting(total: int, quiet: bool, what: str = "fetches") -> Iterator[Callable[[], None]]:
-    """Show a bar of fetches, or `what`, on a terminal's stderr; the function given is called after each."""
+def counting(total: int, quiet: bool, label: str = "fetches") -> Iterator[Callable[[], None]]:
+    """Show a bar of fetches, or `label`, on a terminal's stderr; the function given is called after each."""
     if quiet or not has_bars():
         yield lambda: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(label, total=total)
         yield lambda: bar.advance(task)

@@ -12,7 +12,7 @@ import click
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is, words_of
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, note_no_match, say_nameless, words_of
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.pipes import with_input_aside
 from kcli.cli.report.metadata import are_metadata, write_metadata
@@ -85,7 +85,7 @@ def report(files: tuple[str, ...], output: str, **options: Any) -> int:
     say_where(output, size, options)
     if found:
         return 0
-    say_what_there_is(paths, chosen, options)
+    note_no_match(paths, chosen, options)
     return 1
 
 
@@ -122,10 +122,14 @@ class CapturePage:
     words: Sequence[str] = ()
 
     def make(
-        self, out: Any, scope: Scope, decoder: PayloadDecoder | None = None, tell: Callable[[Diagnosis], None] = ignored
+        self,
+        out: Any,
+        scope: Scope,
+        decoder: PayloadDecoder | None = None,
+        announce: Callable[[Diagnosis], None] = ignored,
     ) -> MadePage:
         """Diagnose all that the captures hold, whatever part the page shows, and write it. What is chosen is read
-        again, unless that is all. tell: is given the diagnosis before the page is made.
+        again, unless that is all. announce: is given the diagnosis before the page is made.
         """
         from kcli.diagnose.diagnosis import Captures, diagnose_into, read_facts
         from kcli.diagnose.store import FactStore
@@ -136,7 +140,7 @@ class CapturePage:
         with FactStore(PAGE if is_all else READ) as store:
             with reading(self.paths, self.options["quiet"]) as moved:
                 found = diagnose_into(store, Captures(self.paths, read, decoder, self.files), scope, moved)
-            tell(found)
+            announce(found)
             if is_all:
                 return MadePage(found, found.trouble, self.write(out, store, found))
         with FactStore(PAGE) as store:

@@ -47,17 +47,17 @@ def with_versions(messages: Sequence[Message], *versions: int | None, quiet: boo
 
     In a draft only the request of an API may have a version yet. Raises UsageError if none has them.
     """
-    found, lacks = [], []
+    found, without = [], []
     for message in messages:
         missing = [each for each in versions if each is not None and each not in message.versions]
         if missing:
-            lacks.append(f"{message.name} has no version {missing[0]} (versions {message.versions})")
+            without.append(f"{message.name} has no version {missing[0]} (versions {message.versions})")
         else:
             found.append(message)
     if not found:
-        raise UsageError(lacks[0])
-    if lacks:
-        warn(few_of(lacks, NAMED), quiet)
+        raise UsageError(without[0])
+    if without:
+        warn(few_of(without, NAMED), quiet)
     return found
 
 

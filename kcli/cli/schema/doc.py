@@ -77,11 +77,11 @@ def field_rows(fields: Iterable[Field], notes: Notes, path: str) -> Iterator[lis
     from kcli.cli.schema.views import range_notes
 
     for field in fields:
-        here = f"{path}{field.name}"
-        said = text_of(", ".join(range_notes(field)))
-        about = text_of(str(notes.get(here, {}).get("about", "")))
-        yield [f"`{code_of(here)}`", f"`{code_of(field.type)}`", str(field.versions), said, about]
-        yield from field_rows(field.fields, notes, f"{here}.")
+        field_path = f"{path}{field.name}"
+        notes_text = text_of(", ".join(range_notes(field)))
+        about = text_of(str(notes.get(field_path, {}).get("about", "")))
+        yield [f"`{code_of(field_path)}`", f"`{code_of(field.type)}`", str(field.versions), notes_text, about]
+        yield from field_rows(field.fields, notes, f"{field_path}.")
 
 
 def changes(message: Message) -> Iterator[str]:
@@ -93,11 +93,11 @@ def changes(message: Message) -> Iterator[str]:
     yield "| --- | --- |"
     for before, version in pairwise(message.versions):
         found = between_versions(message, before, version)
-        said = [f"`{code_of(each.path)}` {what(each)}" if each.path else each.after for each in found]
-        yield f"| {version} | {'; '.join(said) or 'nothing in its fields'} |"
+        texts = [f"`{code_of(each.path)}` {change_text(each)}" if each.path else each.after for each in found]
+        yield f"| {version} | {'; '.join(texts) or 'nothing in its fields'} |"
 
 
-def what(change: SchemaChange) -> str:
+def change_text(change: SchemaChange) -> str:
     return change.change if change.change == "removed" else f"{change.change}: {text_of(change.after)}"
 
 

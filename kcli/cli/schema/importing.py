@@ -61,7 +61,7 @@ def import_(jars: tuple[Path, ...], output: Path | None, anew: bool, quiet: bool
     merged = import_releases(known, read_all(jars, quiet))
     write_tables(target, merged, jars)
     if not quiet:
-        say_imported(target, known, merged)
+        print_imported(target, known, merged)
     return 0
 
 
@@ -126,11 +126,11 @@ def write_tables(folder: Path, merged: Imported, jars: Iterable[Path]) -> None:
             out.flush()
 
 
-def say_imported(folder: Path, known: Imported, merged: Imported) -> None:
+def print_imported(folder: Path, known: Imported, merged: Imported) -> None:
     """Print what is new, by release, on stderr."""
     fresh = [release for release in merged.releases if release not in known.releases]
-    what = f"new: {', '.join(fresh)}" if fresh else "none of them new"
-    warn(f"{folder}: {counted(len(merged.tables), 'message')} of {counted(len(merged.releases), 'release')} ({what})")
+    news = f"new: {', '.join(fresh)}" if fresh else "none of them new"
+    warn(f"{folder}: {counted(len(merged.tables), 'message')} of {counted(len(merged.releases), 'release')} ({news})")
     for identity, message in merged.tables.items():
         before = known.tables.get(identity)
         if known.tables and (before is None or before.versions != message.versions):

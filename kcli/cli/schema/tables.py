@@ -75,12 +75,12 @@ def list_(  # noqa: PLR0913  the command's options
     return answer(rows, words, "message", quiet)
 
 
-def answer(rows: Sequence[object], words: tuple[str, ...], what: str, quiet: bool) -> int:
+def answer(rows: Sequence[object], words: tuple[str, ...], subject: str, quiet: bool) -> int:
     """Return the exit code of a list; print a note if the list is empty."""
     if rows:
         return 0
     which = f"named like {' or '.join(words)}" if words else "of that kind"
-    warn(f"no {what} is {which}", quiet)
+    warn(f"no {subject} is {which}", quiet)
     return 1
 
 
@@ -213,10 +213,10 @@ def is_number(word: str) -> bool:
     return word.isascii() and word.isdigit()
 
 
-def side_changes(tables: Catalog, one: str, other: str, names: tuple[str, ...]) -> list[SchemaChange]:
+def side_changes(tables: Catalog, first: str, second: str, names: tuple[str, ...]) -> list[SchemaChange]:
     from kcli.schemas.sides import between_sides, side_of
 
-    sides = side_of(one, tables), side_of(other, tables)
+    sides = side_of(first, tables), side_of(second, tables)
     wanted = {bare(name) for name in names}
     known = {bare(name): name for side in sides for name in side.messages}
     for name in names:
@@ -231,11 +231,11 @@ def is_wanted_by(message: str, name: str) -> bool:
     return name in (message, message.removesuffix("request"), message.removesuffix("response"))
 
 
-def version_changes(tables: Catalog, name: str, one: int, other: int) -> list[SchemaChange]:
+def version_changes(tables: Catalog, name: str, first: int, second: int) -> list[SchemaChange]:
     from kcli.schemas.diff import between_versions
 
-    messages = with_versions([tables.message(each) for each in named(tables, name)], one, other)
-    return [change for message in messages for change in between_versions(message, one, other)]
+    messages = with_versions([tables.message(each) for each in named(tables, name)], first, second)
+    return [change for message in messages for change in between_versions(message, first, second)]
 
 
 def print_changes(changes: list[SchemaChange], form: str) -> None:

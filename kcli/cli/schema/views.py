@@ -63,8 +63,8 @@ def headline(message: Message, version: int | None, api: Api | None, label: str 
     if message.is_flexible(version):
         line += ", flexible"
     if api is not None and message.kind in PAIR:
-        asked = message.kind == "request"
-        header = api.request_header_version(version) if asked else api.response_header_version(version)
+        is_request = message.kind == "request"
+        header = api.request_header_version(version) if is_request else api.response_header_version(version)
         line += f", behind a {message.kind} header v{header}"
     return line
 

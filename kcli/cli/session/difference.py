@@ -62,6 +62,6 @@ def lines_of(exchange: Captured, names: Mapping[str, str]) -> Iterator[str]:
     throttle = f", throttled for {exchange.throttle_ms:,} ms" if exchange.throttle_ms else ""
     yield f"response {error_name(exchange.error)}, session {exchange.granted}{throttle}"
     for key, (error, high, stable, start, size, preferred, diverging) in exchange.reported:
-        said = error_name(error) if error else f"{size:,} bytes"
+        text = error_name(error) if error else f"{size:,} bytes"
         rest = (f", read from broker {preferred}" if preferred >= 0 else "") + (", diverging" if diverging else "")
-        yield f"  {name(key)} {said}, high watermark {high:,}, last stable {stable:,}, log start {start:,}{rest}"
+        yield f"  {name(key)} {text}, high watermark {high:,}, last stable {stable:,}, log start {start:,}{rest}"

@@ -13,7 +13,7 @@ from kcli.capture.filters import Filter
 from kcli.capture.io.capture_files import captures_in
 from kcli.capture.nothing import require_exchanges
 from kcli.cli.options.exchange_sources import holds_rows, rows
-from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, note_no_match
 from kcli.cli.options.inputs import (
     files_argument,
     format_option,
@@ -86,7 +86,7 @@ def explain(
         findings += feeder.choosing and (not session_ids or finding.session_id in session_ids)
 
     def end(session: ObservedSession) -> None:
-        if not choice.wants(session):
+        if not choice.matches(session):
             return
         if table:
             ended.append(session)
@@ -145,13 +145,13 @@ def lint(files: tuple[str, ...], form: str, notes: bool, **options: Any) -> int:
     evicted: list[ObservedSession] = []
 
     def end(session: ObservedSession) -> None:
-        if choice.wants(session) and session.end == "evicted":
+        if choice.matches(session) and session.end == "evicted":
             evicted.append(session)
 
     tracker = Tracker(on_finding=find, on_end=end, kernel=new_kernel(options["dialect"]))
     feeder = Feeder(tracker, choice.filter)
     problems = follow(files, feeder, choice.rows, **read_options(options, prints=True))
-    sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
+    sessionless = [it for it in tracker.sessionless.values() if choice.matches(it)]
     if tracker.fetches or not problems:
         from kcli.cli.session.view import losses_text
 
@@ -170,10 +170,10 @@ def line_of(finding: SessionFinding, tracker: Tracker, form: str) -> str:
     names = tracker.offsets.names
     if form == "jsonl":
         return dumps(finding.as_dict(when(finding.ns), names))
-    who = f"{finding.client_id} " if finding.client_id else ""
+    client = f"{finding.client_id} " if finding.client_id else ""
     return (
-        f"{when(finding.ns) or '-'} {finding.connection} #{finding.correlation_id} {who}session {finding.session_id}: "
-        f"{finding.rule} ({finding.verdict.side}{'' if finding.verdict.severity == 'error' else ', note'}): "
+        f"{when(finding.ns) or '-'} {finding.connection} #{finding.correlation_id} {client}session "
+        f"{finding.session_id}: {finding.rule} ({finding.verdict.side}{'' if finding.verdict.severity == 'error' else ', note'}): "
         f"{finding.message(names)}"
     )
 
@@ -254,7 +254,7 @@ class SessionChoice:
         self.found = self.sessions = 0
         self.seen: dict[int, None] = {}
 
-    def wants(self, session: ObservedSession | SessionlessFetches) -> bool:
+    def matches(self, session: ObservedSession | SessionlessFetches) -> bool:
         """Return whether a session, or a client's fetches without one, is chosen."""
         number = session.session_id if isinstance(session, ObservedSession) else 0
         if number and len(self.seen) < MOST_IDS:
@@ -270,7 +270,7 @@ class SessionChoice:
             return 0
         if not self.filter.takes_all:
             captures = [file for file in self.files if file not in self.rows]
-            say_what_there_is(captures or ["-"], self.filter, self.options, Filter(frozenset(FETCHES)))
+            note_no_match(captures or ["-"], self.filter, self.options, Filter(frozenset(FETCHES)))
         else:
             warn(f"nothing matches; sessions here: {few_of([*map(str, self.seen)])}", self.options["quiet"])
         return 1

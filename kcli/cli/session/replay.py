@@ -13,7 +13,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.cluster.live_topics import live_topics_options
 from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.exchange_sources import holds_rows, need_captures, rows
-from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
+from kcli.cli.options.filter import filter_of_times, note_no_match, time_options
 from kcli.cli.options.inputs import files_argument, format_option, quiet_option, reading_options
 from kcli.cli.options.refusal import refused
 from kcli.cli.replay.running import counting, interrupted, standing
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 @refused("sessions are replayed whole; --since and --until choose them", "--where")
 @reading_options
 @quiet_option("No progress, no notes.")
-def replay_command(files: tuple[str, ...], **given: Any) -> int:
+def replay_command(files: tuple[str, ...], **values: Any) -> int:
     """Replay the fetch sessions in FILE... against a broker, and compare its responses with the captured ones.
 
     Without --bootstrap kcli rebuilds the brokers from the captures in this process. At each fetch a rebuilt broker has
@@ -100,27 +100,27 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     kcli fetch-session replay night.pcap
     kcli fetch-session replay night.pcap --bootstrap localhost:9092 --speed max
     """
-    quiet, mode = given["quiet"], given["mode"]
-    config = configure(given["bootstrap"], given["settings"], quiet=quiet)
+    quiet, mode = values["quiet"], values["mode"]
+    config = configure(values["bootstrap"], values["settings"], quiet=quiet)
     rebuilt = not config["bootstrap.servers"]
     options = FetchOptions(
-        scale=parse_speed(given["speed"] or ("max" if rebuilt else "1")),
-        repeat=given["repeat"],
-        topics=parse_topic_map(given["topics"]),
-        create=given["create"],
-        offsets=given["offsets"],
+        scale=parse_speed(values["speed"] or ("max" if rebuilt else "1")),
+        repeat=values["repeat"],
+        topics=parse_topic_map(values["topics"]),
+        create=values["create"],
+        offsets=values["offsets"],
         mode=mode,
     )
     names = TopicNames()
     problems: list[InputError] = []
-    reading = {name: given[name] for name in ("dialect", "memory", "key_logs")}
-    chosen = filter_of_times(given, files)
+    reading = {name: values[name] for name in ("dialect", "memory", "key_logs")}
+    chosen = filter_of_times(values, files)
     fetches = read_fetches(files, names, problems, **reading)
     plan = make_plan(fetches, None if chosen.takes_all else lambda each: chosen.in_time(each.ns))
     notify_plan(plan, quiet, rebuilt=rebuilt)
     if not plan.fetches and not chosen.takes_all and not problems:
         captures = [file for file in files if not holds_rows(file)]
-        say_what_there_is(captures or ["-"], chosen, {**reading, "ports": (), "quiet": quiet})
+        note_no_match(captures or ["-"], chosen, {**reading, "ports": (), "quiet": quiet})
         return 1
     if not plan.fetches:
         raise (
@@ -129,20 +129,20 @@ def replay_command(files: tuple[str, ...], **given: Any) -> int:
     broker = None
     if rebuilt:
         broker = rebuilt_broker(files, quiet, **reading | ({"dialect": DIALECT} if mode == "draft" else {}))
-    elif given["fill"]:
+    elif values["fill"]:
         fill_topics(files, plan, names, config, options, quiet, **reading)
     replayed = Replayed([])
     was_interrupted = interrupted(run(replayed, broker, plan, names, config, options, quiet))
     if replayed.clamped and not quiet:
         partitions = counted(replayed.clamped, "partition")
         warn(f"{partitions} without all captured offsets: clamped to what is there (--offsets)")
-    level: Level = given["level"] or ("shape" if mode == "incremental" else "none")
+    level: Level = values["level"] or ("shape" if mode == "incremental" else "none")
     found = list(pairs(replayed, names.names, level))
     if broker is not None:
         set_apart(found, broker.captured.unknown)
     elif (internal := take_out_internal(found)) and not quiet:
         warn(f"not compared: {shown(internal)}: no client can write what the brokers keep there")
-    show(found, given["format_"], given["shown_kinds"], names)
+    show(found, values["format_"], values["shown_kinds"], names)
     if was_interrupted:
         warn(f"interrupted: {sum(len(each.fetches) for each in found):,} of {plan.fetches * options.repeat:,} fetches")
         return INTERRUPTED
@@ -174,11 +174,11 @@ async def run(
 ) -> None:
     """Run a plan at a rebuilt broker in this process, or at the brokers of `config`."""
     with counting(plan.fetches * options.repeat, quiet) as done:
-        async with standing(broker, config) as there:
+        async with standing(broker, config) as target:
             await replay(
                 plan,
                 names,
-                there,
+                target,
                 options,
                 brokers=None if broker is None else broker.captured,
                 notify=ignore if quiet else warn,

@@ -56,9 +56,9 @@ def show_pairs(found: list[Pair]) -> None:
     unknown = Counter(difference.unknown for each in found for difference in each.unknown)
     fetches = sum(each.live.fetches for each in found)
     verdict = counted(len(differences), "difference") if differences else "no differences"
-    who = f"{counted(fetches, 'fetch', 'fetches')} of {counted(len(found), 'fetcher')}"
+    subject = f"{counted(fetches, 'fetch', 'fetches')} of {counted(len(found), 'fetcher')}"
     apart = f", {unknown.total():,} not in the capture" if unknown else ""
-    out.print(f"{who}: {verdict}{apart}", style="red" if differences else "green")
+    out.print(f"{subject}: {verdict}{apart}", style="red" if differences else "green")
     if len(found) <= DETAILED:
         for each in found:
             show_pair(out, each)

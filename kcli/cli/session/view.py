@@ -69,7 +69,7 @@ def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterato
     fetches = f"{counted(session.fetches, 'fetch', 'fetches')} ({session.full:,} full)"
     yield (
         (f"session {session.session_id}", "bold"),
-        (f"  {who(session.client_id, session.replica_id)} -> {session.server}", "cyan"),
+        (f"  {client_text(session.client_id, session.replica_id)} -> {session.server}", "cyan"),
         (f"   {span(session)}   {fetches}   {partitions(session)}", ""),
     )
     full, size = strips(session.strip)
@@ -85,7 +85,7 @@ def sessionless_lines(client: SessionlessFetches) -> Iterator[Line]:
     fetches = f"{counted(client.fetches, 'full fetch', 'full fetches')}, Fetch v{client.version}"
     yield (
         ("no session", "bold"),
-        (f"  {who(client.client_id, client.replica_id)} -> {client.server}", "cyan"),
+        (f"  {client_text(client.client_id, client.replica_id)} -> {client.server}", "cyan"),
         (f"   {span(client)}   {fetches}: {why_sessionless(client)}", ""),
     )
     yield ((f"  {polls(client)}", "dim"),)
@@ -110,7 +110,7 @@ def losses_text(ended: Iterable[ObservedSession], sessionless: Iterable[Sessionl
     return ", ".join([*parts, *[f"{counted(evicted, 'session')} evicted"] * (evicted > 0)])
 
 
-def who(client_id: str, replica_id: int) -> str:
+def client_text(client_id: str, replica_id: int) -> str:
     name = legible(client_id) or "(no client id)"
     return f"follower {replica_id} ({name})" if replica_id >= 0 else name
 

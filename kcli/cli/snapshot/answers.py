@@ -78,8 +78,8 @@ async def ask_topics(session: Session, image: Image) -> list[Change]:
 
 
 async def topics_of(session: Session, names: Sequence[str] | None) -> list[dict[str, Any]]:
-    asked = None if names is None else [{"name": name} for name in names]
-    body = {"topics": asked, "allowAutoTopicCreation": False}
+    topics = None if names is None else [{"name": name} for name in names]
+    body = {"topics": topics, "allowAutoTopicCreation": False}
     answer = await call(session.connection, METADATA, session.versions.best(METADATA), body)
     return list(answer["topics"])
 

@@ -131,8 +131,8 @@ def copy_file(source: Path, target: Path) -> None:
     """Copy a file and sync it, readable by its owner only, as metadata contains SCRAM keys."""
     mode = SEALED if target.suffix == ".checkpoint" else PRIVATE
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
-    with source.open("rb") as given, os.fdopen(handle, "wb") as taken:
-        shutil.copyfileobj(given, taken, 1 << 20)
-        taken.flush()
-        os.fsync(taken.fileno())
-        os.fchmod(taken.fileno(), mode)
+    with source.open("rb") as reading, os.fdopen(handle, "wb") as writing:
+        shutil.copyfileobj(reading, writing, 1 << 20)
+        writing.flush()
+        os.fsync(writing.fileno())
+        os.fchmod(writing.fileno(), mode)

@@ -46,7 +46,7 @@ class DiffOptions:
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 when there are differences.")
 @quiet_option("No summary, no warnings.")
 @dialect_option
-def diff(before: str, after: str, **given: Any) -> int:
+def diff(before: str, after: str, **values: Any) -> int:
     """Show the objects that were created, deleted and changed from A to B, independent of the order of records.
 
     A and B are snapshots or directories. DIR@OFFSET is the state before that log offset (`kcli snapshot diff DIR@1200
@@ -63,7 +63,7 @@ def diff(before: str, after: str, **given: Any) -> int:
     kcli snapshot diff __cluster_metadata-0@1200 __cluster_metadata-0@1600 --format jsonl
     kcli snapshot diff __cluster_metadata-0@1200 __cluster_metadata-0 --commands > undo.sh
     """
-    options = DiffOptions(**given)
+    options = DiffOptions(**values)
     if options.bootstrap and not options.commands:
         raise UsageError("--bootstrap is for --commands")
     from kcli.snapshots.image.change_text import MARKS, change_json, change_text

@@ -120,13 +120,13 @@ def folder_table(quorum: Quorum) -> list[list[str]]:
     """Return the nodes in rows of columns."""
     rows = [["node", "folder", "directory id", "log end", "epoch", "votes", "can win"]]
     for node in quorum.nodes:
-        votes = said(quorum, quorum.voter(node) is not None and not quorum.is_stranger(node))
+        votes = verdict_text(quorum, quorum.voter(node) is not None and not quorum.is_stranger(node))
         row = ["?" if node.id is None else str(node.id), node.path, node.identity.directory_id or "-", f"{node.end}"]
-        rows.append([*row, f"{node.epoch}", votes, said(quorum, node.id in quorum.electable)])
+        rows.append([*row, f"{node.epoch}", votes, verdict_text(quorum, node.id in quorum.electable)])
     return rows
 
 
-def said(quorum: Quorum, yes: bool) -> str:
+def verdict_text(quorum: Quorum, yes: bool) -> str:
     """Return the cells that depend on the voters."""
     return "?" if not quorum.is_known else "yes" if yes else "no"
 

@@ -72,13 +72,13 @@ async def describe(session: Session, answer: ControllerAnswer) -> None:
     if DESCRIBE_CLUSTER in ranges and ranges[DESCRIBE_CLUSTER].hi >= 1:
         body = {"includeClusterAuthorizedOperations": False, "endpointType": CONTROLLERS, "includeFencedBrokers": False}
         with contextlib.suppress(NetworkError):
-            told = await call(session.connection, DESCRIBE_CLUSTER, session.versions.best(DESCRIBE_CLUSTER), body)
-            answer.cluster_id = told["clusterId"] or None
-            answer.controllers = {f"{each['host']}:{each['port']}": each["brokerId"] for each in told["brokers"]}
+            cluster = await call(session.connection, DESCRIBE_CLUSTER, session.versions.best(DESCRIBE_CLUSTER), body)
+            answer.cluster_id = cluster["clusterId"] or None
+            answer.controllers = {f"{each['host']}:{each['port']}": each["brokerId"] for each in cluster["brokers"]}
     if DESCRIBE_QUORUM in ranges:
-        told = await describe_quorum(session)
-        answer.quorum = described(told)
-        for node in told.get("nodes") or ():
+        cluster = await describe_quorum(session)
+        answer.quorum = described(cluster)
+        for node in cluster.get("nodes") or ():
             answer.controllers |= {f"{each['host']}:{each['port']}": node["nodeId"] for each in node["listeners"]}
     if answer.quorum is not None:
         answer.leader, answer.epoch = answer.quorum.leader, answer.quorum.epoch

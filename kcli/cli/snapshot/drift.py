@@ -171,10 +171,10 @@ class View:
         """Yield a line for each comparison."""
         for each in self.compared:
             found = counted(len(each.found), "object differs", "objects differ") if each.found else "the same"
-            whose = counted(len(each.nodes), "node")
+            nodes_text = counted(len(each.nodes), "node")
             if len(each.nodes) < len(self.nodes):
-                whose = ", ".join(node.name for node in each.nodes)
-            yield f"{whose} at offset {each.offset}: {found}"
+                nodes_text = ", ".join(node.name for node in each.nodes)
+            yield f"{nodes_text} at offset {each.offset}: {found}"
 
     def place(self, node: FolderNode) -> int | None:
         """Return the highest offset at which a node was compared."""

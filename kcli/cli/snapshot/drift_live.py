@@ -61,7 +61,7 @@ Key = tuple[str, tuple[Hashable, ...]]
 
 @dataclass(slots=True)
 class LiveNode:
-    """name: "broker 3"; log: its answer to a request for its log; asked: which of KINDS it has shown; differing: the
+    """name: "broker 3"; log: its answer to a request for its log; shown: which of KINDS it has shown; differing: the
     objects in which it differs from the log, None if it could not be asked, for the `reason`.
     """
 
@@ -69,7 +69,7 @@ class LiveNode:
     number: int
     address: Address
     log: str = "?"
-    asked: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
     differing: dict[Key, Change] | None = None
     reason: str = ""
 
@@ -104,9 +104,9 @@ class LiveView:
     def verdict(self) -> str:
         """One line."""
         found = len({key for node in self.nodes for key in node.differing or ()})
-        asked = sum(node.differing is not None for node in self.nodes)
+        compared = sum(node.differing is not None for node in self.nodes)
         state = counted(found, "object differs", "objects differ") if found else "the same"
-        text = f"{asked} of {len(self.nodes)} nodes asked, the log up to offset {self.offset}: {state}"
+        text = f"{compared} of {len(self.nodes)} nodes asked, the log up to offset {self.offset}: {state}"
         if self.unseen:
             text += f"; no node shows {counted(self.unseen, 'config')} of other things than its topics"
         return text
@@ -117,7 +117,7 @@ class LiveView:
         for node in self.nodes:
             state = node.reason
             if node.differing is not None:
-                state = f"{', '.join(node.asked)}: {f'{len(node.differing)} differ' if node.differing else 'same'}"
+                state = f"{', '.join(node.shown)}: {f'{len(node.differing)} differ' if node.differing else 'same'}"
             behind = self.behind(node)
             rows.append([node.name, str(node.address), "?" if behind is None else f"{behind}", node.log, state])
         return rows
@@ -137,7 +137,7 @@ class LiveView:
         for node in self.nodes:
             state = None if node.differing is None else len(node.differing)
             row = {"event": "node", "node": node.name, "address": str(node.address), "endOffset": self.offset}
-            row |= {"behind": self.behind(node), "log": node.log, "shows": list(node.asked)}
+            row |= {"behind": self.behind(node), "log": node.log, "shows": list(node.shown)}
             yield row | {"differing": state, "reason": node.reason or None}
         for node in self.nodes:
             for (table, key), change in (node.differing or {}).items():
@@ -220,11 +220,11 @@ async def ask_node(session: Session, node: LiveNode, follower: LogFollower, imag
     for api in UNANSWERED if node.name.startswith("controller") else ():
         del questions[api]
     found: list[Change] = []
-    for api, ask in questions.items():
-        if api in session.versions.ranges and (differing := await ask(session, image)) is not None:
+    for api, question in questions.items():
+        if api in session.versions.ranges and (differing := await question(session, image)) is not None:
             found += differing
-            node.asked += (KINDS[api],)
-    if node.asked:
+            node.shown += (KINDS[api],)
+    if node.shown:
         node.differing = {(each.table, each.key): each for each in found}
     else:
         node.reason = "answers none of the questions"

@@ -15,7 +15,7 @@ from kcli.capture.decoder import DecodeOptions
 from kcli.capture.filters import Filter
 from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
-from kcli.cli.options.filter import filter_of_times, say_what_there_is, time_options
+from kcli.cli.options.filter import filter_of_times, note_no_match, time_options
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.refusal import refused
 from kcli.cli.snapshot.files import private_part, publish, settle
@@ -63,7 +63,7 @@ def extract(captures: tuple[str, ...], output: str, **options: Any) -> int:
     if problems and not files.parts:
         raise problems[0]
     if not files.parts and not chosen.takes_all:
-        say_what_there_is(captures, chosen, options, OF_SNAPSHOTS)
+        note_no_match(captures, chosen, options, OF_SNAPSHOTS)
         return 1
     if not files.parts:
         raise InputError(

@@ -99,12 +99,12 @@ async def run(
 
 async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance: Callable[[int], None]) -> None:
     """Send requests and handle responses until the file is complete."""
-    async for taken in answers(client, machine):
-        if isinstance(taken, Write):
-            sink.write(taken, machine)
+    async for result in answers(client, machine):
+        if isinstance(result, Write):
+            sink.write(result, machine)
             advance(machine.position)
-        elif isinstance(taken, Restart):
-            sink.restart(taken)
+        elif isinstance(result, Restart):
+            sink.restart(result)
         elif machine.state == "download" and machine.position == 0:
             begin = sink.begin(machine)
             if begin is None:

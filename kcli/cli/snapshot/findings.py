@@ -42,13 +42,15 @@ def examined(
     path: str,
     dialect: str | None,
     problems: list[InputError],
-    asked: Lookups | None = None,
+    lookups: Lookups | None = None,
     follower: Follower | None = None,
 ) -> Examined | None:
     """Examine and judge a file. None: it can't be read, which is added to `problems`."""
     try:
         with open_file(path) as file:
-            found = examine(file.data, file.name, dialect=dialect, mapped=file.mapped, lookups=asked, follower=follower)
+            found = examine(
+                file.data, file.name, dialect=dialect, mapped=file.mapped, lookups=lookups, follower=follower
+            )
             judged = list(judge(found))
             found.rescan = lambda: ()
             return found, judged
@@ -100,12 +102,12 @@ def directory_findings(
     from kcli.snapshots.rules.directory_rules import DirectoryEvidence, judge_directory
 
     evidence = DirectoryEvidence(listing_of(folder))
-    asked = asked_of(folder, evidence)
+    lookups = asked_of(folder, evidence)
     known: dict[Path, Examined | None] = {}
 
     def look_at(path: Path, follower: Follower | None = None) -> Examined | None:
         if path not in known:
-            known[path] = examined(str(path), dialect, problems, asked, follower)
+            known[path] = examined(str(path), dialect, problems, lookups, follower)
         return known[path]
 
     before = len(problems)

@@ -97,7 +97,7 @@ class ImageOptions:
 @click.option("--stats", is_flag=True, help="Print the load time to standard error.")
 @quiet_option("No warnings on stderr.")
 @dialect_option
-def image(source: str, **given: Any) -> int:
+def image(source: str, **values: Any) -> int:
     """Query the metadata in a snapshot and the log after it, as a controller loads it.
 
     FILE is a snapshot; for a directory kcli takes the newest snapshot and the log after it. Without further arguments
@@ -110,7 +110,7 @@ def image(source: str, **given: Any) -> int:
     kcli snapshot image __cluster_metadata-0 --at-offset 1200 --format json
     kcli snapshot image __cluster_metadata-0 --without rack=b
     """
-    options = ImageOptions(**given)
+    options = ImageOptions(**values)
     if options.form == "parquet" and (options.verb or options.path or not options.output):
         raise UsageError("--format parquet writes all tables, into the directory that -o names")
     if options.form == "parquet":
@@ -187,9 +187,9 @@ def write_what_if(found: Image, without: tuple[str, ...], form: str, out: Binary
     """Write the state of partitions without some brokers: in figures, then each."""
     from kcli.snapshots.image.what_if import WhatIf, parse_without, what_if_summary
 
-    gone = parse_without(found, without)
-    outcomes = list(WhatIf(found, gone).outcomes())
-    summary, rows = what_if_summary(outcomes, gone), [each.row() for each in outcomes]
+    removed = parse_without(found, without)
+    outcomes = list(WhatIf(found, removed).outcomes())
+    summary, rows = what_if_summary(outcomes, removed), [each.row() for each in outcomes]
     if form == "json":
         out.write(dumps({"summary": summary, "partitions": rows}).encode() + b"\n")
     elif form == "jsonl":

@@ -82,19 +82,19 @@ class LeaderSearch:
     def __init__(self, follower: LogFollower, patience: float) -> None:
         self.follower, self.patience = follower, patience
         self.since: float | None = None
-        self.asked, self.was_said = 0, False
+        self.requests, self.was_reported = 0, False
 
     def look(self) -> None:
         """Check the result of the last request. Raises NetworkError if there was no leader for too long."""
         follower, now = self.follower, time.monotonic()
         if not follower.refusals:
-            self.since, self.asked, self.was_said = None, 0, False
+            self.since, self.requests, self.was_reported = None, 0, False
             return
-        self.since, self.asked = self.since or now, self.asked + 1
+        self.since, self.requests = self.since or now, self.requests + 1
         nodes = ",".join(f"{each.host}:{each.port}" for each in follower.bootstrap)
         text = f"no leader: {counted(len(follower.bootstrap), 'node')} asked, the epoch is {follower.epoch}"
-        if self.asked >= len(follower.bootstrap) and not self.was_said:
-            self.was_said = True
+        if self.requests >= len(follower.bootstrap) and not self.was_reported:
+            self.was_reported = True
             warn(f"{text}; trying on (what is wrong: kcli snapshot doctor {nodes})")
         if now - self.since > self.patience:
             raise NetworkError(f"{text}, for {self.patience:.0f} s (kcli snapshot doctor {nodes})")
@@ -110,11 +110,11 @@ async def committed(
     that.
     """
     search = LeaderSearch(follower, patience)
-    async for taken in answers(client, follower):
+    async for result in answers(client, follower):
         search.look()
-        if isinstance(taken, Write) and follower.id is not None:
-            with (folder / follower.id.file_name).open("r+b" if taken.position else "wb") as file:
-                file.seek(taken.position)
-                file.write(taken.data)
-        if isinstance(taken, Committed):
-            yield taken
+        if isinstance(result, Write) and follower.id is not None:
+            with (folder / follower.id.file_name).open("r+b" if result.position else "wb") as file:
+                file.seek(result.position)
+                file.write(result.data)
+        if isinstance(result, Committed):
+            yield result

@@ -45,7 +45,7 @@ class LogOptions(ShownOptions):
 @secrets_option()
 @quiet_option("No warnings, no summary.")
 @dialect_option
-def log(source: str, **given: Any) -> int:
+def log(source: str, **values: Any) -> int:
     """Show what changed in a cluster's metadata: time, offset and leader epoch of each record, and the change.
 
     DIR is a `__cluster_metadata-0`, or the log directory around it. With the state from its snapshots, kcli also shows
@@ -60,8 +60,8 @@ def log(source: str, **given: Any) -> int:
     """
     from kcli.snapshots.reading.folders import FolderNode
 
-    tests = take_filters(given)
-    options = LogOptions(**given)
+    tests = take_filters(values)
+    options = LogOptions(**values)
     commands = options.commands
     shown = 0
     with (

@@ -86,7 +86,7 @@ MEASURES = ("GenSnapshotLatencyMs", "LoadSnapshotLatencyMs", "SnapshotSizeBytes"
 @format_option(("text", "json"), "Text, or one JSON object.", default="text", name="form")
 @quiet_option("No warnings.")
 @dialect_option
-def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **given: Any) -> int:
+def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **options: Any) -> int:
     """Show whether a snapshot is due and which may be deleted (KIP-630), how the log grows, and what the loss of a file
     means.
 
@@ -99,16 +99,16 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **g
     kcli snapshot plan __cluster_metadata-0
     kcli snapshot plan --partitions 30000 --brokers 99
     """
-    if directory is None and (given["partitions"] is None or given["brokers"] is None):
+    if directory is None and (options["partitions"] is None or options["brokers"] is None):
         raise UsageError("a directory, or --partitions and --brokers, expected")
     answer: dict[str, Any] = {}
     problems: list[InputError] = []
     if directory is not None:
         check_files([directory])
         survey = FolderSurvey(metadata_directory(directory), dialect)
-        answer |= folder_answer(survey, given, dialect)
+        answer |= folder_answer(survey, options, dialect)
         problems += survey.problems
-    answer["brokerLoss"] = estimates(directory, dialect, given)
+    answer["brokerLoss"] = estimates(directory, dialect, options)
     if form == "json":
         from kcli.jsontext import dumps
 
@@ -122,13 +122,13 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **g
     return 0
 
 
-def folder_answer(survey: FolderSurvey, given: dict[str, Any], dialect: str | None) -> dict[str, Any]:
+def folder_answer(survey: FolderSurvey, options: dict[str, Any], dialect: str | None) -> dict[str, Any]:
     """Return the answer of a folder's files: the policy, growth, projection and losses."""
-    source, settings = settings_of(survey.folder, given["properties"])
+    source, settings = settings_of(survey.folder, options["properties"])
     for name, option in OPTIONS.items():
-        settings[name] = settings[name] if given[option] is None else given[option]
+        settings[name] = settings[name] if options[option] is None else options[option]
     return {
-        **policy_answer(survey, given, settings),
+        **policy_answer(survey, options, settings),
         "metrics": metrics(survey, dialect),
         "properties": source,
         "settings": settings,
@@ -149,24 +149,24 @@ def metrics(folder: FolderSurvey, dialect: str | None) -> dict[str, Any]:
     return {METRIC + name: value for name, value in measures.items() if name in MEASURES}
 
 
-def policy_answer(survey: FolderSurvey, given: dict[str, Any], settings: dict[str, int]) -> dict[str, Any]:
+def policy_answer(survey: FolderSurvey, options: dict[str, Any], settings: dict[str, int]) -> dict[str, Any]:
     """Judge a metadata log by the KIP's policy; options replace values from the folder. Times are ms."""
     ids, latest = survey.ids, survey.ids[-1] if survey.ids else None
     since, log = total(survey.since), survey.log
-    begin = survey.begin if given["log_begin"] is None else given["log_begin"]
-    watermark = survey.end if given["high_watermark"] is None else given["high_watermark"]
+    begin = survey.begin if options["log_begin"] is None else options["log_begin"]
+    watermark = survey.end if options["high_watermark"] is None else options["high_watermark"]
     limit, interval = (settings[name] for name in list(DEFAULTS)[:2])
     least, lag = (settings[name] for name in list(DEFAULTS)[-2:])
     policy = Policy(least or None, limit, interval or None, lag)
-    now = given["now_ms"] if given["now_ms"] is not None else now_ms()
+    now = options["now_ms"] if options["now_ms"] is not None else now_ms()
     age = None if latest is None else now - int((survey.folder / latest.file_name).stat().st_mtime * 1000)
     decision = due(policy, records=since.records, size=since.size, age_ms=age)
-    replicas = dict(map(parse_replica, given["replicas"]))
+    replicas = dict(map(parse_replica, options["replicas"]))
     reach = advance(
-        policy, log_begin=begin, snapshots=ids, replicas=replicas, log_begin_age_ms=given["log_begin_age_ms"]
+        policy, log_begin=begin, snapshots=ids, replicas=replicas, log_begin_age_ms=options["log_begin_age_ms"]
     )
     epoch = log.epoch if log.end is not None else latest.epoch if latest else -1
-    leader, (last, epoch) = given["leader_log_begin"], vote(ids, begin, watermark, survey.end, epoch)
+    leader, (last, epoch) = options["leader_log_begin"], vote(ids, begin, watermark, survey.end, epoch)
     return {
         "snapshots": [str(each) for each in ids],
         "logBeginOffset": begin,
@@ -230,16 +230,18 @@ def parse_replica(text: str) -> tuple[int, int]:
     return int(number), int(offset)
 
 
-def estimates(directory: str | None, dialect: str | None, given: dict[str, Any]) -> list[dict[str, Any]]:
+def estimates(directory: str | None, dialect: str | None, options: dict[str, Any]) -> list[dict[str, Any]]:
     """Return each broker's loss, or the one that was asked for."""
-    if given["partitions"] is not None and given["brokers"] is not None:
-        return [estimate_json(None, estimate(given["partitions"], given["brokers"]))]
+    if options["partitions"] is not None and options["brokers"] is not None:
+        return [estimate_json(None, estimate(options["partitions"], options["brokers"]))]
     from kcli.snapshots.image.questions import partitions_by_broker
     from kcli.snapshots.reading.api import Wanted, load_image
 
     assert directory is not None
     rows = partitions_by_broker(load_image(Wanted(directory), dialect=dialect).loader.image)
-    others = given["brokers"] if given["brokers"] is not None else max(sum(row["registered"] for row in rows) - 1, 0)
+    others = (
+        options["brokers"] if options["brokers"] is not None else max(sum(row["registered"] for row in rows) - 1, 0)
+    )
     return [estimate_json(row["broker"], estimate(row["inSync"], others)) for row in rows]
 
 
@@ -255,17 +257,17 @@ def estimate_json(broker: int | None, cost: Replication) -> dict[str, Any]:
     }
 
 
-def settings_of(folder: Path, given: str | None) -> tuple[str | None, dict[str, int]]:
+def settings_of(folder: Path, file: str | None) -> tuple[str | None, dict[str, int]]:
     """Return the file that was read, and the settings by Kafka's names, its defaults among them.
 
-    given: the file; None: the one beside the folder, in its log directory, or above that, if there is one. Raises
+    file: the file; None: the one beside the folder, in its log directory, or above that, if there is one. Raises
     InputError if the file can't be read, or a value is no number.
     """
-    places = [folder.parent / FILE, folder.absolute().parent.parent / FILE] if given is None else [Path(given)]
+    places = [folder.parent / FILE, folder.absolute().parent.parent / FILE] if file is None else [Path(file)]
     path = next((each for each in places if each.is_file()), None)
     if path is None:
-        if given is not None:
-            raise InputError("no such file", file=given)
+        if file is not None:
+            raise InputError("no such file", file=file)
         return None, dict(DEFAULTS)
     known, settings = read_properties(path), dict(DEFAULTS)
     for name in settings.keys() & known.keys():

@@ -89,11 +89,11 @@ def follower_lines(answer: dict[str, Any]) -> list[str]:
 
 
 def loss_line(row: dict[str, Any]) -> str:
-    whose = "a broker" if row["broker"] is None else f"broker {row['broker']}"
+    broker = "a broker" if row["broker"] is None else f"broker {row['broker']}"
     changed, sent = binary(row["isrChangeBytes"]), binary(row["isrChangeBytesReplicated"])
     partitions, others = counted(row["partitions"], "partition"), counted(row["otherBrokers"], "other")
     return (
-        f"losing {whose}, in sync for {partitions}, {others}: "
+        f"losing {broker}, in sync for {partitions}, {others}: "
         f"ISR changes {changed} a log, {sent} replicated; "
         f"a fence record {row['fenceBytes']} B, {binary(row['fenceBytesReplicated'])} replicated"
     )

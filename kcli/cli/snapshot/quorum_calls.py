@@ -33,10 +33,10 @@ async def find_controllers(client: Client) -> list[Endpoint]:
             continue
         if FETCH_SNAPSHOT not in session.versions.ranges:
             return await ask_controllers(session, address)
-        given = [Endpoint(each.host, each.port) for each in client.bootstrap]
+        bootstrap = [Endpoint(each.host, each.port) for each in client.bootstrap]
         with contextlib.suppress(NetworkError):  # before 3.9 a quorum does not say where its controllers are
-            given += [each for each in await ask_controllers(session, address) if each not in given]
-        return given
+            bootstrap += [each for each in await ask_controllers(session, address) if each not in bootstrap]
+        return bootstrap
     assert failure is not None
     raise failure
 
@@ -57,8 +57,8 @@ async def ask_controllers(session: Session, address: Address) -> list[Endpoint]:
 
 async def describe_quorum(session: Session) -> dict[str, Any]:
     """Return the response to a DescribeQuorum."""
-    asked = {"topics": [{"topicName": CLUSTER_METADATA, "partitions": [{"partitionIndex": 0}]}]}
-    return await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), asked)
+    body = {"topics": [{"topicName": CLUSTER_METADATA, "partitions": [{"partitionIndex": 0}]}]}
+    return await call(session.connection, DESCRIBE_QUORUM, session.versions.best(DESCRIBE_QUORUM), body)
 
 
 async def answers(client: Client, reader: QuorumReader) -> AsyncIterator[StepResult]:
@@ -66,17 +66,17 @@ async def answers(client: Client, reader: QuorumReader) -> AsyncIterator[StepRes
     while reader.state != "done":
         turns = reader.turns
         try:
-            taken = reader.take(await ask(client, reader))
+            result = reader.take(await request(client, reader))
         except NetworkError as error:
             if isinstance(error, BrokerError | SnapshotFetchError):
                 raise
-            taken = turn_away(reader, error)
-        yield taken
-        if is_idle(taken) or reader.turns > turns > 2 or reader.refusals > 2:
+            result = turn_away(reader, error)
+        yield result
+        if is_idle(result) or reader.turns > turns > 2 or reader.refusals > 2:
             await asyncio.sleep(PAUSE)
 
 
-async def ask(client: Client, reader: QuorumReader) -> dict[str, Any]:
+async def request(client: Client, reader: QuorumReader) -> dict[str, Any]:
     """Send the request that the reader wants next, and return the response's body."""
     session = await client.session_at(Address(*reader.target))
     version = session.versions.best(reader.api_key, low=LEAST_FETCH if reader.api_key == FETCH else 0)
@@ -91,6 +91,6 @@ def turn_away(reader: QuorumReader, error: NetworkError) -> Restart | None:
         raise SnapshotFetchError(f"{last}: {error}") from None
 
 
-def is_idle(taken: StepResult) -> bool:
+def is_idle(result: StepResult) -> bool:
     """Return whether an answer brought nothing, so that the next request should wait."""
-    return isinstance(taken, Restart) or (isinstance(taken, Committed) and not taken.data)
+    return isinstance(result, Restart) or (isinstance(result, Committed) and not result.data)

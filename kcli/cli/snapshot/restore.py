@@ -66,7 +66,7 @@ class RestoreOptions:
 @text_format_option(paged=False)
 @quiet_option("Print only errors, and the actions taken.")
 @dialect_option
-def restore(sources: tuple[str, ...], **given: Any) -> int:
+def restore(sources: tuple[str, ...], **values: Any) -> int:
     """Start a new quorum from a snapshot: check the snapshot and print the steps; with --to carry out those of a node.
 
     SNAPSHOT is a file; DIR is a metadata log, of which kcli takes the newest snapshot and the log after it, with
@@ -86,7 +86,7 @@ def restore(sources: tuple[str, ...], **given: Any) -> int:
     from kcli.cli.snapshot.restored_node import RestoredNode
     from kcli.snapshots.writing import restoration
 
-    options = RestoreOptions(**given)
+    options = RestoreOptions(**values)
     if not options.to and (options.dry_run or options.force or options.node_id is not None):
         raise UsageError("--node-id, --dry-run and --force are for --to LOGDIR")
     voters = restoration.parse_voters(options.voters) if options.voters else []
@@ -201,21 +201,21 @@ def carry_out(
     stays = not rewritten and final.exists() and final.samefile(source)
     remove = node.in_the_way(final if stays else None)
     if remove and not options.force:
-        what = f"{counted(len(remove), 'file')}, {remove[0].name} first"
-        raise UsageError(f"{node.partition}: there is a metadata log already ({what}): --force removes it")
+        files_text = f"{counted(len(remove), 'file')}, {remove[0].name} first"
+        raise UsageError(f"{node.partition}: there is a metadata log already ({files_text}): --force removes it")
     if options.dry_run:
         done = [*(f"would remove {each}" for each in remove), f"would {'keep' if stays else 'write'} {final}"]
         done += [] if node.known else [f"would write {node.log_dir / 'meta.properties'}"]
         for text in done:
-            say(options.form, text, what=text)
+            print_step(options.form, text, what=text)
         return
     writer = rewriter(loaded) if rewritten else copier(source)
     with node.locked():
         for text in node.put(name, None if stays else writer, directory, remove):
-            say(options.form, text, what=text)
+            print_step(options.form, text, what=text)
 
 
-def say(form: str, text: str, **row: str) -> None:
+def print_step(form: str, text: str, **row: str) -> None:
     print_line(dumps(row) if form == "jsonl" else text)
 
 

@@ -59,9 +59,9 @@ class RestoredNode:
                 yield Fitness("error", f"{self.log_dir / META_PROPERTIES}: {name} {found} ({value} expected)")
         strays = sorted(self.strays(image))
         if strays:
-            here = counted(len(strays), "partition here is", "partitions here are")
+            files_text = counted(len(strays), "partition here is", "partitions here are")
             named = ", ".join(strays[:3]) + ", ..." * (len(strays) > 3)
-            yield Fitness("note", f"{here} not in the snapshot ({named}): a broker puts such aside as strays")
+            yield Fitness("note", f"{files_text} not in the snapshot ({named}): a broker puts such aside as strays")
 
     def strays(self, image: Image) -> Iterator[str]:
         """Yield folders of partitions of topics that the image lacks."""

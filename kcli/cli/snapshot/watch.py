@@ -60,7 +60,7 @@ class WatchOptions(ShownOptions):
 @secrets_option()
 @quiet_option("No warnings.")
 @dialect_option
-def watch(bootstrap: str, **given: Any) -> int:
+def watch(bootstrap: str, **values: Any) -> int:
     """Follow the metadata log of a live quorum: each change when it is committed, as `snapshot log` shows it.
 
     HOST:PORT are controllers, or a broker. kcli reads as an observer without an id: it does not count for votes or the
@@ -72,8 +72,8 @@ def watch(bootstrap: str, **given: Any) -> int:
     """
     from kcli.snapshots.history.history import HistoryLoader
 
-    tests = take_filters(given)
-    options = WatchOptions(**given)
+    tests = take_filters(values)
+    options = WatchOptions(**values)
     config = configure(bootstrap, options.settings, quiet=options.quiet)
     with open_output(options.output, []) as out:
         show = ChangeWriter(
@@ -91,13 +91,13 @@ class ChangeWriter:
 
     out: BinaryIO
     form: str
-    wants: Callable[[Event], bool]
+    is_wanted: Callable[[Event], bool]
     is_live: bool = False
     last: str = ""
 
     def event(self, event: Event) -> None:
         """Write a change."""
-        if self.is_live and self.wants(event):
+        if self.is_live and self.is_wanted(event):
             Lines(self.out).line(event_line(event, self.form))
 
     def quorum(self, state: Described) -> None:

@@ -92,7 +92,7 @@ def sql(query: str | None, files: tuple[str, ...], **options: Any) -> None:
     if query is None and (options["output"] is not None or parquet):
         raise UsageError("QUERY: missing (kcli sql QUERY FILE...); only its answer can go to a file")
     refuse_inputs(options["output"], (*files, *options["key_logs"], *files_named(options)))
-    ask(query, files, options, scripted[1:])
+    run_query(query, files, options, scripted[1:])
 
 
 def statements_in(script: str) -> list[str]:
@@ -119,7 +119,7 @@ def sql_of(question: str) -> str:
     return next(each.sql for each in QUESTIONS if each.name == question)
 
 
-def ask(query: str | None, files: tuple[str, ...], options: dict[str, Any], more: Sequence[str] = ()) -> None:
+def run_query(query: str | None, files: tuple[str, ...], options: dict[str, Any], more: Sequence[str] = ()) -> None:
     """Answer one query, or all that are typed. more: queries behind the first. Raises UsageError."""
     from kcli.cli.sql.prompt import answer, prompt
     from kcli.cli.sql.results import write_answer

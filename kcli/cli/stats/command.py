@@ -16,7 +16,7 @@ from kcli.capture.nothing import require_exchanges
 from kcli.capture.statistics import COLUMNS, StatisticsRow, StatisticsSink
 from kcli.cli.decode.pcap.closing import STANDARD_INPUT
 from kcli.cli.decode.pcap.command import reading, summed_up
-from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_what_there_is
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, note_no_match
 from kcli.cli.options.inputs import (
     files_argument,
     format_option,
@@ -145,7 +145,7 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     require_exchanges(source)
     if table.rows or table.left or source.chosen.takes_all:
         return 0
-    say_what_there_is(paths, source.chosen, options)
+    note_no_match(paths, source.chosen, options)
     return 1
 
 
@@ -172,12 +172,12 @@ class Statistics(NamedTuple):
 
 def columns_of(options: dict[str, Any]) -> tuple[str, ...]:
     """Return the columns to count by. Raises UsageError for a missing interval."""
-    asked = tuple(name for each in options["by"] for name in each)
-    if "interval" in asked and options["interval"] is None:
+    columns = tuple(name for each in options["by"] for name in each)
+    if "interval" in columns and options["interval"] is None:
         raise UsageError("--by interval: --interval TIME is missing")
-    if options["interval"] is not None and "interval" not in asked:
-        return ("interval", *asked)
-    return asked or ("api",)
+    if options["interval"] is not None and "interval" not in columns:
+        return ("interval", *columns)
+    return columns or ("api",)
 
 
 def figures_of(sink: StatisticsSink) -> tuple[str, ...]:

@@ -95,10 +95,10 @@ def align(rows: Iterable[Sequence[str]], right: Container[str] = ()) -> list[str
 
 def narrowed(sizes: Sequence[int], room: int, least: int) -> list[int]:
     """Narrow columns, the widest first, until all fit into `room` cells or none is above `least`."""
-    taken = list(sizes)
-    while sum(taken) > room and max(taken, default=0) > least:
-        taken[taken.index(max(taken))] -= 1
-    return taken
+    widths = list(sizes)
+    while sum(widths) > room and max(widths, default=0) > least:
+        widths[widths.index(max(widths))] -= 1
+    return widths
 
 
 def line_size(sizes: Collection[int]) -> int:

@@ -132,7 +132,7 @@ def print_note(*parts: str) -> None:
         held_notes.append(line)
 
 
-def tell(text: str) -> None:
+def print_note_now(text: str) -> None:
     """Print a note at once."""
     print_note(text)
     sys.stderr.flush()

@@ -170,17 +170,17 @@ def replaceable(target: Path, shown: str) -> os.stat_result | None:
     written.
     """
     try:
-        there = target.stat()
+        status = target.stat()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise OSError(error.errno, error.strerror, shown) from None
-    if stat.S_ISDIR(there.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "a folder; the name of a file is expected", shown)
     if not os.access(target, os.W_OK):
         code = errno.EROFS if os.statvfs(target).f_flag & os.ST_RDONLY else errno.EACCES
         raise OSError(code, os.strerror(code), shown)
-    return there
+    return status
 
 
 def settle(handle: int, before: os.stat_result | None, mode: int | None, shown: str) -> None:
@@ -214,19 +214,19 @@ def refuse_inputs(output: Name, inputs: Iterable[str | Path]) -> None:
     segment of an input. Any other file on the command line is an input, too.
     """
     refuse_second(output)
-    there = status_of(output, STDOUT)
-    if there is None or not stat.S_ISREG(there.st_mode):
+    output_status = status_of(output, STDOUT)
+    if output_status is None or not stat.S_ISREG(output_status.st_mode):
         return
     shown = STANDARD_OUTPUT if output in (None, "-") else str(output)
     option = option_of(shown)
     for each in (*inputs, *named_files()):
-        taken = status_of(each, STDIN)
-        if taken is None:
+        input_status = status_of(each, STDIN)
+        if input_status is None:
             continue
-        if stat.S_ISREG(taken.st_mode) and os.path.samestat(there, taken):
+        if stat.S_ISREG(input_status.st_mode) and os.path.samestat(output_status, input_status):
             name = "standard input" if str(each) == "-" else each
             raise UsageError(f"{option} {shown}: is the input {name} itself (another file expected)")
-        if shown != STANDARD_OUTPUT and is_part_of(Path(str(output)), each, taken):
+        if shown != STANDARD_OUTPUT and is_part_of(Path(str(output)), each, input_status):
             raise UsageError(f"{option} {shown}: belongs to the input {each} (another file expected)")
 
 
@@ -235,13 +235,13 @@ def refuse_second(output: Name) -> None:
     context = click.get_current_context(silent=True)
     if context is None or output is None or is_stream(str(output)):
         return
-    given = [
+    paths = [
         (min(each.opts, key=len), context.params.get(each.name or ""))
         for each in context.command.params
         if each.name in OUTPUTS
     ]
     target = os.path.realpath(output)
-    same = [f"{option} {file}" for option, file in given if file is not None and os.path.realpath(str(file)) == target]
+    same = [f"{option} {file}" for option, file in paths if file is not None and os.path.realpath(str(file)) == target]
     if len(same) > 1:
         raise UsageError(f"{', '.join(same)}: one file for two outputs (another one expected)")
 
@@ -303,11 +303,11 @@ def status_of(name: Name, standard: int) -> os.stat_result | None:
         return None
 
 
-def is_part_of(output: Path, source: str | Path, taken: os.stat_result) -> bool:
+def is_part_of(output: Path, source: str | Path, status: os.stat_result) -> bool:
     """Return whether an existing file is a member of an input folder, or of an input's log segment."""
     path = Path(os.path.realpath(output))
     where = Path(os.path.realpath(source))
-    if stat.S_ISDIR(taken.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         inside = path.is_relative_to(where)
         return inside and (is_member(path.name) or RUNS_FOLDER in path.relative_to(where).parts)
     stem = where.name.partition(".")[0]

@@ -85,9 +85,9 @@ def feeding_words(files: Sequence[str], options: dict[str, Any]) -> list[str]:
         return [] if files else ["capture", "-i", options["interface"] or "any", *ports]
     if options["listen"]:
         listen_address("--listen", options["listen"])
-    given = [("--bootstrap", options["bootstrap"]), *(("--config", each) for each in options["settings"])]
-    given.append(("--listen", options["listen"]))
-    return ["proxy", *(word for name, value in given if value for word in (name, value))]
+    pairs = [("--bootstrap", options["bootstrap"]), *(("--config", each) for each in options["settings"])]
+    pairs.append(("--listen", options["listen"]))
+    return ["proxy", *(word for name, value in pairs if value for word in (name, value))]
 
 
 def run(terminal: Any, files: Sequence[str], words: Sequence[str], options: dict[str, Any]) -> None:
@@ -104,19 +104,19 @@ def run(terminal: Any, files: Sequence[str], words: Sequence[str], options: dict
     if words and words[0] == "proxy":
         read["ports"] = ()
     with contextlib.ExitStack() as stack:
-        given: list[Any] = []
+        inputs: list[Any] = []
         if words:
             feeder, stream, recent = stack.enter_context(fed(words))
-            given.append(stream)
+            inputs.append(stream)
         elif tuple(files) == ("-",):
             recent = RecentPackets(open(0, "rb", buffering=0, closefd=False))  # noqa: SIM115
-            given.append(LiveInput(recent))
+            inputs.append(LiveInput(recent))
         else:
-            given.extend(captures_in(tuple(files)))
-        reader = Reader(figures, given, read)
+            inputs.extend(captures_in(tuple(files)))
+        reader = Reader(figures, inputs, read)
         reader.start()
         stack.callback(reader.stop)
-        paths = [each for each in given if isinstance(each, str)]
+        paths = [each for each in inputs if isinstance(each, str)]
         view = View(
             figures,
             source_text(files, words),
@@ -158,5 +158,5 @@ def feeder_text(known: str, lines: Callable[[], list[str]]) -> str:
     """Return the source with the address of the proxy, once it has said that."""
     if known != "kcli proxy":
         return known
-    said = [line for line in lines() if line.startswith("bootstrap.servers=")]
-    return said[0] if said else known
+    addresses = [line for line in lines() if line.startswith("bootstrap.servers=")]
+    return addresses[0] if addresses else known

@@ -71,9 +71,9 @@ def exchanges_of(
 ) -> list[Exchange]:
     """Return the latest exchanges of files, or of the latest packets of a stream."""
     sink = Latest(wanted)
-    given: Sequence[str | Stream] = paths if recent is None else [Stream(recent)]
+    inputs: Sequence[str | Stream] = paths if recent is None else [Stream(recent)]
     with contextlib.suppress(KcliError):  # what could be read is shown; a stream's latest packets may begin anywhere
-        decode(given, sink, DecodeOptions(**read))
+        decode(inputs, sink, DecodeOptions(**read))
     return [*sink.found]
 
 

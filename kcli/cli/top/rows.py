@@ -40,9 +40,9 @@ class TableRow(NamedTuple):
         return {column: self.name or None}, self.values, self.load
 
 
-def lines_of(figures: LiveFigures, counts: Counts, tab: Tab, seconds: float, *, folded: bool) -> list[TableRow]:
-    """Return the rows of a tab, with figures of so many seconds. folded: Fetches without records, and Fetches of
-    brokers, are counted apart from requests.
+def lines_of(figures: LiveFigures, counts: Counts, tab: Tab, seconds: float, *, groups_fetches: bool) -> list[TableRow]:
+    """Return the rows of a tab, with figures of so many seconds. groups_fetches: Fetches without records, and Fetches
+    of brokers, are counted apart from requests.
     """
     loads: dict[str, Load] = {}
     kinds: dict[str, dict[str, int]] = {}
@@ -50,14 +50,14 @@ def lines_of(figures: LiveFigures, counts: Counts, tab: Tab, seconds: float, *, 
         found = kinds.setdefault(name, {})
         found[kind] = found.get(kind, 0) + load.exchanges
         own = loads.setdefault(name, Load())
-        if kind == CLIENT or not folded:
+        if kind == CLIENT or not groups_fetches:
             own.join(load)
     lags = lags_by(figures, tab)
     for name in lags:
         loads.setdefault(name, Load())
     made = []
     for name, load in loads.items():
-        folds = kinds.get(name, {}) if folded else {}
+        folds = kinds.get(name, {}) if groups_fetches else {}
         rest = {kind: count / seconds for kind, count in folds.items() if kind != CLIENT and count}
         if tab.title == "groups" and not name:
             continue

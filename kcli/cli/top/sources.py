@@ -29,17 +29,17 @@ class Feeder:
     """A kcli in a process of its own, which writes packets to a pipe. words: its command and options."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        self.said = temporary_file()
+        self.stderr = temporary_file()
         path = os.pathsep.join(filter(None, [str(Path(kcli.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]))
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "kcli.cli", *words, "-o", "-"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.said, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.stderr, start_new_session=True,
             env={**os.environ, "PYTHONPATH": path}, bufsize=0,
         )  # fmt: skip
 
     def lines(self) -> list[str]:
         """Return the lines of its standard error."""
-        return os.pread(self.said.fileno(), 1 << 16, 0).decode(errors="replace").splitlines()
+        return os.pread(self.stderr.fileno(), 1 << 16, 0).decode(errors="replace").splitlines()
 
     def stop(self) -> None:
         """End the feeding process, and wait until it has ended."""
@@ -52,7 +52,7 @@ class Feeder:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.said.close()
+        self.stderr.close()
 
     def check(self) -> None:
         """Raise the error with which the process has failed, if any."""
@@ -83,9 +83,9 @@ class Reader(threading.Thread):
     failure: the error that ended it early.
     """
 
-    def __init__(self, figures: LiveFigures, given: Sequence[str | Stream], read: dict[str, Any]) -> None:
+    def __init__(self, figures: LiveFigures, inputs: Sequence[str | Stream], read: dict[str, Any]) -> None:
         super().__init__(daemon=True)
-        self.figures, self.given, self.read = figures, given, read
+        self.figures, self.given, self.read = figures, inputs, read
         self.stopped = threading.Event()
         self.failure: Exception | None = None
         self.store: MeasuredStore | None = None

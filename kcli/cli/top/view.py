@@ -71,7 +71,7 @@ class View:
     reverse: bool = False
     wanted: str = ""
     typing: bool = False
-    folded: bool = True
+    groups_fetches: bool = True
     paused: bool = False
     over: bool = False
     cursor: int = 0
@@ -88,8 +88,8 @@ class View:
         with self.figures.lock:
             counts = self.figures.total if self.whole else self.figures.latest()
             seconds = self.figures.total_seconds() if self.whole else self.figures.latest_seconds()
-            lines = lines_of(self.figures, counts, TABS[self.tab], seconds, folded=self.folded)
-            self.totals = lines_of(self.figures, counts, TABS[1], seconds, folded=True)
+            lines = lines_of(self.figures, counts, TABS[self.tab], seconds, groups_fetches=self.groups_fetches)
+            self.totals = lines_of(self.figures, counts, TABS[1], seconds, groups_fetches=True)
             self.findings = tuple(self.figures.findings)
             self.judged = self.figures.judged
         self.lines = sorted_lines(lines, self.sort, reverse=self.reverse, wanted=self.wanted)
@@ -109,15 +109,15 @@ class View:
             ScreenLine(self.tab_line()),
         ]
         yield from head
-        folded = self.folded_text(columns)
-        room = max(rows - len(head) - 3 - bool(folded), 1)  # headings, folded rows, omitted columns, keys
+        fetches_text = self.folded_text(columns)
+        room = max(rows - len(head) - 3 - bool(fetches_text), 1)  # headings, folded rows, omitted columns, keys
         first = max(0, min(self.cursor - room + 1, len(self.lines) - room)) if self.cursor >= room else 0
         tab = TABS[self.tab]
         shown = self.lines[first : first + room]
-        given = [line.as_row(tab.column) for line in shown]
+        cells = [line.as_row(tab.column) for line in shown]
         kept = [*dict.fromkeys((self.sort, SORTS[0]))]
-        fitting, left_out = fitted_columns((tab.column,), given, columns - 2, kept)
-        table = [*column_lines(fitting, given, columns - 2, below=False)]
+        fitting, left_out = fitted_columns((tab.column,), cells, columns - 2, kept)
+        table = [*column_lines(fitting, cells, columns - 2, below=False)]
         yield ScreenLine(f"  {table[0]}", bold=True)
         for place, text in enumerate(table[1:]):
             chosen = first + place == self.cursor
@@ -127,8 +127,8 @@ class View:
             yield ScreenLine("  nothing yet" if not self.wanted else f"  no name has {self.wanted!r}")
         for _ in range(room - max(len(shown), 1)):
             yield ScreenLine("")
-        if folded:
-            yield ScreenLine(folded)
+        if fetches_text:
+            yield ScreenLine(fetches_text)
         yield ScreenLine(cut(left_out_text(left_out), columns))
         yield ScreenLine(f"filter: {self.wanted}_" if self.typing else KEYS)
 
@@ -180,7 +180,7 @@ class View:
     def folded_text(self, columns: int) -> str:
         """Return the line of folded rows."""
         rates = {kind: sum(line.values.get(kind) or 0 for line in self.totals) for kind in (IDLE, REPLICATION)}
-        if not self.folded or not any(rates.values()):
+        if not self.groups_fetches or not any(rates.values()):
             return ""
         return cut(
             f"folded: {rates[IDLE]:,.1f} Fetches/s without news, {rates[REPLICATION]:,.1f} of brokers (i unfolds)",
@@ -255,9 +255,9 @@ class View:
                 self.open_row(self.lines[self.cursor].name)
         elif self.pages[-1].exchanges:
             page = self.pages[-1]
-            one = page.exchanges[min(page.cursor, len(page.exchanges) - 1)]
-            title = f"{one.api} v{one.version}, {one.outcome}"
-            self.pages.append(Page(title, lambda columns: bytes_of(one, columns)))
+            exchange = page.exchanges[min(page.cursor, len(page.exchanges) - 1)]
+            title = f"{exchange.api} v{exchange.version}, {exchange.outcome}"
+            self.pages.append(Page(title, lambda columns: bytes_of(exchange, columns)))
 
     def open_row(self, name: str) -> None:
         """Open the latest exchanges of a row."""

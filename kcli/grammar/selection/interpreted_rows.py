@@ -44,8 +44,8 @@ class Filler:
 
     def fill(self, branch: Branch, value: Any, path: str, row: int) -> None:
         if branch.present >= 0:
-            there = value is not None or not isinstance(branch.word, Optional)
-            self.levels[branch.level][row + branch.present] = there
+            is_present = value is not None or not isinstance(branch.word, Optional)
+            self.levels[branch.level][row + branch.present] = is_present
         if branch.element is not None:
             self.fill_array(branch, branch.element, value, path, row)
         elif isinstance(value, dict):

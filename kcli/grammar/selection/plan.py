@@ -60,7 +60,7 @@ class Branch:
 
 
 class SelectionPlan:
-    """The plan of the columns for some fields of one message version. what: the message, for errors.
+    """The plan of the columns for some fields of one message version. name: the message, for errors.
 
     A name in a path may have alternatives (`topic|name`), of which the first one in the version counts; a path that
     ends with `?` may be missing in the version. `_tags` is the number of tagged fields in a struct;
@@ -68,11 +68,11 @@ class SelectionPlan:
     selects counts. The columns of a level have the order of the paths; an array's count is where a path first names it.
     """
 
-    def __init__(self, grammar: Struct, what: str, paths: Sequence[str], missing: int = MISSING) -> None:
+    def __init__(self, grammar: Struct, name: str, paths: Sequence[str], missing: int = MISSING) -> None:
         """Plan a selection. missing: the value in a column of numbers if the version or a message lacks the field.
         Raises UsageError for an unknown path.
         """
-        self.grammar, self.what, self.paths, self.missing = grammar, what, tuple(paths), missing
+        self.grammar, self.name, self.paths, self.missing = grammar, name, tuple(paths), missing
         self.levels = [Level("")]
         self.root = Branch(grammar, 0)
         self.places: dict[str, ColumnPlace] = {}
@@ -149,8 +149,8 @@ class SelectionPlan:
         name = next((name for name in names.split("|") if name in words), None)
         if name is None:
             if not path.endswith("?") and word is not None:
-                there = ", ".join(sorted(words)) or "none"
-                raise UsageError(f"select: {path}: {self.what} has no field {names!r} there (it has: {there})")
+                known = ", ".join(sorted(words)) or "none"
+                raise UsageError(f"select: {path}: {self.name} has no field {names!r} there (it has: {known})")
             name = f"{names}?"
         return branch.below.setdefault(name, Branch(words.get(name), branch.level))
 
@@ -158,7 +158,7 @@ class SelectionPlan:
         """Return the branch of an array's elements. Raises UsageError."""
         word = branch.word
         if word is not None and word != UNKNOWN_TAGS and not isinstance(word, Array):
-            raise UsageError(f"select: {path}: {reached.removesuffix('[]')} is no array in {self.what}")
+            raise UsageError(f"select: {path}: {reached.removesuffix('[]')} is no array in {self.name}")
         if branch.element is None:
             branch.slot = self.levels[branch.level].add(-1 if word != UNKNOWN_TAGS else 0)
             self.levels.append(Level(reached))

@@ -51,7 +51,7 @@ class Selection(SelectionPlan):
         self.codec = codec
 
     def __repr__(self) -> str:
-        return f"<Selection of {self.what}: {', '.join(self.paths)}>"
+        return f"<Selection of {self.name}: {', '.join(self.paths)}>"
 
     def read(self, data: Buffer, offset: int = 0) -> Selected:
         """Return the columns of the message at `offset`.

@@ -53,7 +53,7 @@ def width_of(place: Place) -> int:
     return 0 if "compact" in place.type else 2 if place.type.endswith("string") else 4
 
 
-def what(place: Place) -> str:
+def subject(place: Place) -> str:
     """Return the word for the number in front of the field: "count" for an array, else "length"."""
     return "count" if place.type.endswith("array count") else "length"
 

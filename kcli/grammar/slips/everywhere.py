@@ -139,13 +139,13 @@ def word_changes(word: Word, path: str) -> Iterator[Changed]:
                     yield Changed(slip, path, Primitive(type_), words, f"was it written as {type_}?")
 
 
-def compactness(compact: bool, what: str, path: str, other: Word, width: int) -> Changed:
+def compactness(compact: bool, subject: str, path: str, other: Word, width: int) -> Changed:
     name = "int16" if width == 2 else "int32"
     if compact:
         return Changed(
-            "non-compact", path, other, f"with a compact {what} of every {path}", f"was it written as {name}?"
+            "non-compact", path, other, f"with a compact {subject} of every {path}", f"was it written as {name}?"
         )
-    return Changed("compact", path, other, f"with an {name} {what} of every {path}", "was it written compact?")
+    return Changed("compact", path, other, f"with an {name} {subject} of every {path}", "was it written compact?")
 
 
 def with_word(struct: Struct, index: int, word: Word) -> Struct:

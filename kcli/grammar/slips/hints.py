@@ -94,11 +94,11 @@ def behind_header(layout: Layout, others: dict[int, Layout]) -> dict[int, Layout
 
 def version_hint(layouts: dict[int, Layout], frame: bytes, behind: str = "") -> list[Hint]:
     """Return one hint with the versions in which a frame reads to its end. behind: more words."""
-    odd = {each: oddness_of(layout, frame) for each, layout in layouts.items() if layout.reads(frame)}
-    if not odd:
+    scores = {each: oddness_of(layout, frame) for each, layout in layouts.items() if layout.reads(frame)}
+    if not scores:
         return []
-    least = min(odd.values())
-    likely = [f"v{each}" for each in odd if odd[each] <= least + BESIDE]
+    least = min(scores.values())
+    likely = [f"v{each}" for each in scores if scores[each] <= least + BESIDE]
     if len(likely) > VERSIONS:
         likely[VERSIONS:] = [f"{len(likely) - VERSIONS} more"]
     return [Hint("version", VERSION_AT, f"as {' or '.join(likely)}{behind}", "was that meant?", frame, least)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kcli.core.codec.varints import Buffer, write_unsigned
-from kcli.grammar.slips.edits import NAMES, Edit, Slip, int_at, is_sized, varint_at, what, width_of
+from kcli.grammar.slips.edits import NAMES, Edit, Slip, int_at, is_sized, subject, varint_at, width_of
 from kcli.grammar.slips.miscounts import batch_ends, flipped, miscounted
 from kcli.grammar.slips.places import Place
 from kcli.grammar.words.varints import length_bytes
@@ -20,7 +20,7 @@ BEHIND = 200  # bytes to try for other bytes without a length
 
 
 def with_length(place: Place, kind: str) -> str:
-    return f"with {'an' if kind[0] in 'aeiou' else 'a'} {kind} {what(place)} of {place.path}"
+    return f"with {'an' if kind[0] in 'aeiou' else 'a'} {kind} {subject(place)} of {place.path}"
 
 
 def fits(data: Buffer, at: int, length: int) -> bool:
@@ -67,14 +67,14 @@ def not_plus_one(data: bytes, place: Place) -> Iterator[Edit]:
         yield Edit(
             found[1],
             write_unsigned(found[0] + 1),
-            f"with a {what(place)} of {place.path} one higher",
+            f"with a {subject(place)} of {place.path} one higher",
             "was the + 1 left out?",
         )
 
 
 def counts_itself(data: bytes, place: Place) -> Iterator[Edit]:
     """Yield edits for a length that counts its own bytes."""
-    if not is_sized(place) or what(place) == "count":
+    if not is_sized(place) or subject(place) == "count":
         return
     words, question = f"with a length of {place.path} that leaves itself out", "does it count its own bytes?"
     if width := width_of(place):
@@ -101,7 +101,7 @@ def without_length(data: bytes, place: Place) -> Iterator[Edit]:
     if not is_sized(place):
         return
     for length in likely_lengths(data, place):
-        written, words = length_bytes(length, width_of(place)), f"with a {what(place)} in front of {place.path}"
+        written, words = length_bytes(length, width_of(place)), f"with a {subject(place)} in front of {place.path}"
         yield Edit(0, written, words, "was it left out?", cost=2.0)
         end = place.start + length
         if place.type.endswith("string") and data[end : end + 1] == b"\0":
@@ -112,7 +112,7 @@ def without_length(data: bytes, place: Place) -> Iterator[Edit]:
 def likely_lengths(data: bytes, place: Place) -> Iterable[int]:
     """Return likely lengths for content without one."""
     at, left = place.start, len(data) - place.start
-    if what(place) == "count":
+    if subject(place) == "count":
         return range(1, (ENTRIES_BELOW if "[" in place.path else ENTRIES) + 1)
     if place.type.endswith("string"):
         text = data[at : at + LONGEST_NAME]
@@ -130,7 +130,7 @@ def length_twice(data: bytes, place: Place) -> Iterator[Edit]:
         end = place.start + (width_of(place) or (found[1] if found else 0))
         length = data[place.start : end]
         if length and data[end : end + len(length)] == length:
-            yield Edit(len(length), b"", f"with one {what(place)} of {place.path}", "was it written twice?")
+            yield Edit(len(length), b"", f"with one {subject(place)} of {place.path}", "was it written twice?")
 
 
 def zigzag_length(data: bytes, place: Place) -> Iterator[Edit]:

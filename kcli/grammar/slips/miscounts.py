@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kcli.core.codec.varints import Buffer
 from kcli.core.records.batches import LENGTH_END, SIZE_AT
-from kcli.grammar.slips.edits import Edit, int_at, is_sized, varint_at, what, width_of
+from kcli.grammar.slips.edits import Edit, int_at, is_sized, subject, varint_at, width_of
 from kcli.grammar.slips.places import Place
 from kcli.grammar.words.varints import length_bytes
 
@@ -25,11 +25,11 @@ def miscounted(data: bytes, place: Place) -> Iterator[Edit]:
     """
     if not is_sized(place) or (found := said_at(data, place)) is None:
         return
-    said, size = found
-    for right, cost in likely_numbers(data, place, said, size):
+    number, size = found
+    for right, cost in likely_numbers(data, place, number, size):
         written = length_bytes(right, width_of(place))
-        words = f"with a {what(place)} of {place.path} of {right}"
-        yield Edit(size, written, words, f"it says {said}", cost)
+        words = f"with a {subject(place)} of {place.path} of {right}"
+        yield Edit(size, written, words, f"it says {number}", cost)
 
 
 def flipped(data: bytes, place: Place) -> Iterator[Edit]:
@@ -37,7 +37,7 @@ def flipped(data: bytes, place: Place) -> Iterator[Edit]:
     if not is_sized(place):
         return
     found = said_at(data, place)
-    said, size = found or (None, MOST_BYTES)
+    written, size = found or (None, MOST_BYTES)
     for bit in range(8 * size):
         mended = bytearray(data[place.start : place.start + MOST_BYTES])
         if bit >> 3 >= len(mended):
@@ -45,8 +45,8 @@ def flipped(data: bytes, place: Place) -> Iterator[Edit]:
         mended[bit >> 3] ^= 1 << (bit & 7)
         right = said_at(mended, place._replace(start=0))
         if right is not None and 0 <= right[0] <= len(data) - place.start - right[1]:
-            words = f"with a {what(place)} of {place.path} of {right[0]}"
-            question = f"it says {'no number' if said is None else said}: did one bit change?"
+            words = f"with a {subject(place)} of {place.path} of {right[0]}"
+            question = f"it says {'no number' if written is None else written}: did one bit change?"
             yield Edit(bit // 8 + 1, bytes(mended[: bit // 8 + 1]), words, question, FLIPPED)
 
 
@@ -59,16 +59,16 @@ def said_at(data: Buffer, place: Place) -> tuple[int, int] | None:
     return None if found is None else (found[0] - 1, found[1])
 
 
-def likely_numbers(data: bytes, place: Place, said: int, size: int) -> Iterator[tuple[int, float]]:
+def likely_numbers(data: bytes, place: Place, written: int, size: int) -> Iterator[tuple[int, float]]:
     """Yield (likely number, its cost). said, size: the number as written, and its size in bytes."""
     if place.type.endswith("records"):
-        yield from ((right, 0.0) for right in batch_ends(data, place.start + size) if right != said)
+        yield from ((right, 0.0) for right in batch_ends(data, place.start + size) if right != written)
     left = len(data) - place.start - size
-    farthest = FARTHEST if what(place) == "count" else 1
+    farthest = FARTHEST if subject(place) == "count" else 1
     for by in range(1, farthest + 1):
-        for right in (said - by, said + by):
-            is_plus_one = not width_of(place) and right == said + 1  # that is a slip of its own
-            if said >= 0 and 0 <= right <= left and not is_plus_one:
+        for right in (written - by, written + by):
+            is_plus_one = not width_of(place) and right == written + 1  # that is a slip of its own
+            if written >= 0 and 0 <= right <= left and not is_plus_one:
                 yield right, COST + FARTHER * (by - 1)
 
 

@@ -45,12 +45,12 @@ class Recent(DecodeTrace):
 
 
 class Walk(NamedTuple):
-    """spans: the last fields that were read. odd: the number of fields that a canonical writer would write differently.
-    error: why reading stopped, None at the message's end; end: where it stopped.
+    """spans: the last fields that were read. noncanonical: the number of fields that a canonical writer would write
+    differently. error: why reading stopped, None at the message's end; end: where it stopped.
     """
 
     spans: list[Span]
-    odd: int
+    noncanonical: int
     error: DecodeError | None
     end: int
 

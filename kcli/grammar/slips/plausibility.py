@@ -11,7 +11,7 @@ from kcli.grammar.words.trace import Span
 from kcli.schemas.errors import ERRORS
 
 NONSENSE = 8.0  # a value that no client or broker writes
-ODD, STRANGE = 4.0, 2.0
+IMPLAUSIBLE, STRANGE = 4.0, 2.0
 FITTING = -2.0  # batches that end exactly at the field's end, which is hardly a coincidence
 LAST = re.compile(r"([^.\[\]]+)(?:\[\d+\])?$")
 NAME = re.compile(r"[A-Za-z0-9._~:/@*%+=-]*", re.ASCII)
@@ -80,22 +80,22 @@ def of_number(name: str, type_: str, value: int) -> float:
         return 0.0
     bits = abs(value).bit_length()
     if type_ == "int8":
-        return 0.0 if -2 <= value < 16 else ODD
+        return 0.0 if -2 <= value < 16 else IMPLAUSIBLE
     if VERSIONED.match(name) and type_ == "int16":
-        return 0.0 if 0 < value < 100 else ODD
+        return 0.0 if 0 < value < 100 else IMPLAUSIBLE
     if SMALL.match(name):
-        return (0.0 if 0 < value <= 0xFFFF else ODD if value > 0 else NONSENSE) + bits / 16
+        return (0.0 if 0 < value <= 0xFFFF else IMPLAUSIBLE if value > 0 else NONSENSE) + bits / 16
     if type_ == "int64":
         if TIMES.match(name):
-            return 0.0 if YEAR_2001 < value < YEAR_2096 or value in (-2, -3, -4, -5) else ODD
+            return 0.0 if YEAR_2001 < value < YEAR_2096 or value in (-2, -3, -4, -5) else IMPLAUSIBLE
         return bits / 16 if value > 0 else STRANGE if value > -6 else NONSENSE
     return bits / 16 + (STRANGE if value < 0 else 0.0)
 
 
 def of_text(name: str, value: str) -> float:
-    odd = sum(not 0x20 <= ord(char) < 0x7F for char in value[:256])
-    if odd:
-        return NONSENSE + odd
+    unprintable = sum(not 0x20 <= ord(char) < 0x7F for char in value[:256])
+    if unprintable:
+        return NONSENSE + unprintable
     empty = STRANGE if not value and name in ("name", "host", "topic", "groupId", "topicName") else 0.0
     return empty + (0.0 if NAME.fullmatch(value) else 0.5)
 
@@ -109,7 +109,7 @@ def of_records(value: Any) -> float:
         if data[at + MAGIC_AT] > 2:
             return NONSENSE
         at += LENGTH_END + int.from_bytes(data[at + SIZE_AT : at + LENGTH_END], "big")
-    return ODD if at != len(data) else FITTING if data else 0.0
+    return IMPLAUSIBLE if at != len(data) else FITTING if data else 0.0
 
 
 def of_uuid(span: Span) -> float:

@@ -17,7 +17,7 @@ from kcli.schemas.model import WIDTHS
 
 INTS = {name: width for name, width in WIDTHS.items() if name not in ("uuid", "float64")}
 UUID = 16
-TELLING = 4  # bytes that are hardly equal by coincidence
+DISTINCTIVE = 4  # bytes that are hardly equal by coincidence
 
 
 def of(path: str) -> str:
@@ -79,7 +79,7 @@ def uuid_size(data: bytes, place: Place) -> Iterator[Edit]:
 def twice(data: bytes, place: Place) -> Iterator[Edit]:
     field = data[place.start : place.end]
     if field and place.type not in (END, "tag count") and data[place.end : place.end + len(field)] == field:
-        cost = -1.0 if len(field) >= TELLING and any(field) else 0.5  # zeros are often beside zeros
+        cost = -1.0 if len(field) >= DISTINCTIVE and any(field) else 0.5  # zeros are often beside zeros
         yield Edit(len(field), b"", f"with {place.path} once", "was it written twice?", cost)
 
 

@@ -23,8 +23,8 @@ VALUES = 5000  # the last fields of a message, whose values are rated
 class Hint(NamedTuple):
     """A slip that explains why a message does not decode.
 
-    slip: its kind. at: its offset in the frame. words, question: as in `Edit`. frame: the repaired message; odd: the
-    oddness of its values.
+    slip: its kind. at: its offset in the frame. words, question: as in `Edit`. frame: the repaired message; oddness:
+    the oddness of its values.
     """
 
     slip: str
@@ -32,7 +32,7 @@ class Hint(NamedTuple):
     words: str
     question: str
     frame: bytes
-    odd: float
+    oddness: float
 
     def text(self, start: int = 0, inside: tuple[str, str] | None = None) -> str:
         """Format the hint. start: the offset of the frame in the input. inside: the names of the frame and of its
@@ -74,8 +74,8 @@ def tried(layout: Layout, frame: bytes, repair: Repair) -> Iterator[Hint]:
     """Yield the hint, if the frame reads to its end with the repair."""
     mended = repair.mend(frame)
     if layout.reads(mended):
-        odd = oddness_of(layout, mended) + repair.edit.cost
-        yield Hint(repair.slip, repair.at, repair.edit.words, repair.edit.question, mended, odd)
+        score = oddness_of(layout, mended) + repair.edit.cost
+        yield Hint(repair.slip, repair.at, repair.edit.words, repair.edit.question, mended, score)
 
 
 def oddness_of(layout: Layout, frame: bytes) -> float:
@@ -83,17 +83,17 @@ def oddness_of(layout: Layout, frame: bytes) -> float:
     if len(frame) > LARGEST:
         return 0.0
     walk = layout.walk(frame, VALUES)
-    return oddness(walk.spans) + NONSENSE * walk.odd
+    return oddness(walk.spans) + NONSENSE * walk.noncanonical
 
 
 def likeliest(found: list[Hint]) -> list[Hint]:
     """Return the likeliest hints, at most three, without any that is much less likely than the first."""
     kept, seen = list[Hint](), set[tuple[object, bytes]]()
-    for hint in sorted(found, key=lambda hint: hint.odd):
+    for hint in sorted(found, key=lambda hint: hint.oddness):
         if seen.isdisjoint(same := {(hint.slip, hint.frame), (hint.at, hint.frame)}):
             kept.append(hint)
         seen |= same
-    return [hint for hint in kept[:HINTS] if hint.odd <= kept[0].odd + BESIDE]
+    return [hint for hint in kept[:HINTS] if hint.oddness <= kept[0].oddness + BESIDE]
 
 
 def joined(hints: list[Hint], start: int, lead: str, inside: tuple[str, str] | None = None) -> str:

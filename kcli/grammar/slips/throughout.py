@@ -23,7 +23,7 @@ from kcli.grammar.words.word import Word
 
 LARGEST = 1 << 15  # bytes of a message to try
 COST = 0.5  # as oddness: less than that of many slips, more than that of one
-ODD = "odd length"  # the type of a span
+ODD_LENGTH = "odd length"  # the type of a span
 
 Sized = LengthPrefixed | Array
 Read = Callable[[ByteSource, str], int]  # returns a length or count, -1 for null; raises DecodeError
@@ -39,7 +39,7 @@ class OddLength(LengthPrefixed):
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         length = self.read(source, path)
-        trace.note(path, start, source.tell(), ODD, length)
+        trace.note(path, start, source.tell(), ODD_LENGTH, length)
         if length < 0:
             return None if self.nullable else self.value_of(b"")[0]
         return self.value_of(source.take(length, path))[0]
@@ -55,7 +55,7 @@ class OddCount(Array):
     def parse_word(self, source: ByteSource, trace: DecodeTrace, path: str) -> Any:
         start = source.tell()
         count = self.read(source, path)
-        trace.note(path, start, source.tell(), ODD, count)
+        trace.note(path, start, source.tell(), ODD_LENGTH, count)
         if count > source.left():
             raise DecodeError(path, start, "more entries than bytes")
         if count < 0:
@@ -177,8 +177,8 @@ def read_so(layout: Layout, header: Word, body: Word, frame: bytes, hint: Hint) 
     source, trace = ByteSource(frame), DecodeTrace(list[Span]())
     try:
         values = [word.parse_word(source, trace, "") for word in (header, body)]
-        odd = [span.start for span in trace.spans or () if span.type == ODD]
-        if source.left() or len(odd) < 2:
+        starts = [span.start for span in trace.spans or () if span.type == ODD_LENGTH]
+        if source.left() or len(starts) < 2:
             return
         out = bytearray()
         for codec, value in zip((layout.header, layout.body), values, strict=True):
@@ -187,4 +187,4 @@ def read_so(layout: Layout, header: Word, body: Word, frame: bytes, hint: Hint) 
         return
     mended = bytes(out)
     if layout.reads(mended):
-        yield hint._replace(at=odd[0], frame=mended, odd=oddness_of(layout, mended) + hint.odd)
+        yield hint._replace(at=starts[0], frame=mended, oddness=oddness_of(layout, mended) + hint.oddness)

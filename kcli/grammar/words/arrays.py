@@ -42,8 +42,8 @@ class Array(Word):
             end = source.tell()
             source.seek(start)
             trace.encodings[f"{path}#count"] = source.read(end - start)
-        said = "null" if count < 0 else entries(count)
-        trace.note(path, start, source.tell(), f"{self.type} count", f"{said} ({self.type})")
+        count_text = "null" if count < 0 else entries(count)
+        trace.note(path, start, source.tell(), f"{self.type} count", f"{count_text} ({self.type})")
         return None if count < 0 else [self.parse_element(source, trace, path, i, count) for i in range(count)]
 
     def parse_element(self, source: ByteSource, trace: DecodeTrace, path: str, index: int, count: int) -> Any:
@@ -54,8 +54,8 @@ class Array(Word):
             return self.subcon.parse_word(source, trace, element(path, index))
         except DecodeError as error:
             if error.reason.startswith("needs ") and not error.reason.endswith(")"):
-                here = f"{index} {'is' if index == 1 else 'are'} here"
-                reason = f"{error.reason} (the array says {entries(count)}, {here})"
+                present = f"{index} {'is' if index == 1 else 'are'} here"
+                reason = f"{error.reason} (the array says {entries(count)}, {present})"
                 raise DecodeError(error.path, error.offset, reason) from None
             raise
 
@@ -124,7 +124,7 @@ class Optional(Word):
         source.seek(start)
         return 0 < number < 1 << 31, source.take(size, path)
 
-    def says(self, marker: bytes, present: bool) -> bool:
+    def marks(self, marker: bytes, present: bool) -> bool:
         """Return whether these bytes, without any after them, mean this presence."""
         try:
             return self.presence(ByteSource(marker), "") == (present, marker)
@@ -134,7 +134,7 @@ class Optional(Word):
     def build_word(self, value: Any, out: bytearray, trace: DecodeTrace, path: str) -> None:
         present = value is not None
         marker = trace.encodings.get(f"{path}#present", b"")
-        out += marker if self.says(marker, present) else b"\x01" if present else self.null
+        out += marker if self.marks(marker, present) else b"\x01" if present else self.null
         if value is not None:
             self.subcon.build_word(value, out, trace, path)
 

@@ -124,7 +124,7 @@ class TaggedFields(Word):
         if raw is None:
             return None
         try:
-            said = self.parse_word(ByteSource(raw), DecodeTrace(), "")
+            value_read = self.parse_word(ByteSource(raw), DecodeTrace(), "")
             tagged = {field.name: value[field.name] for field in self.fields if field.name in value}
             unknown = [{"tag": tag, "data": data} for tag, data in unknown_of(value, path)]
         except DecodeError:
@@ -132,7 +132,7 @@ class TaggedFields(Word):
         if unknown:
             tagged[UNKNOWN_TAGS] = unknown
         try:
-            same = self.json_value(said, JsonForm("raw")) == self.json_value(tagged, JsonForm("raw"))
+            same = self.json_value(value_read, JsonForm("raw")) == self.json_value(tagged, JsonForm("raw"))
         except (AttributeError, TypeError, ValueError):
             return None  # the value has another shape, which its builder reports
         return raw if same else None

@@ -51,11 +51,11 @@ class DecodeTrace:
         """Return the trace for building a message's value, with its "_encodings" (bytes or base64). Raises
         EncodeError.
         """
-        odd = value.get(ENCODINGS, {}) if isinstance(value, dict) else {}
-        if not isinstance(odd, dict):
-            raise EncodeError(ENCODINGS, f"needs an object of paths, not {odd!r}")
+        encodings = value.get(ENCODINGS, {}) if isinstance(value, dict) else {}
+        if not isinstance(encodings, dict):
+            raise EncodeError(ENCODINGS, f"needs an object of paths, not {encodings!r}")
         try:
-            return cls(encodings={path: bytes(bytes_of(raw)) for path, raw in odd.items()}, context=context)
+            return cls(encodings={path: bytes(bytes_of(raw)) for path, raw in encodings.items()}, context=context)
         except ValueError as error:
             raise EncodeError(ENCODINGS, str(error)) from None
 
@@ -69,8 +69,8 @@ def trace_of(context: Mapping[str, Any]) -> DecodeTrace | None:
     """Return the trace passed to construct's outermost call, as in `word.parse(data, trace=DecodeTrace([]))`; else
     None.
     """
-    given = context.get("_params", context).get("trace")
-    return given if isinstance(given, DecodeTrace) else None
+    trace = context.get("_params", context).get("trace")
+    return trace if isinstance(trace, DecodeTrace) else None
 
 
 def child(path: str, name: str) -> str:

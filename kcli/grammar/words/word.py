@@ -42,9 +42,9 @@ class Grammar(Construct):  # type: ignore[type-arg]
         raise NotImplementedError
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        source, given, place = source_of(stream), trace_of(context), field_path(path)
-        if given is not None:
-            value = in_context(given, context, lambda: self.parse_word(source, given, place))
+        source, trace, place = source_of(stream), trace_of(context), field_path(path)
+        if trace is not None:
+            value = in_context(trace, context, lambda: self.parse_word(source, trace, place))
         else:
             value = self.parse_alone(source, context, place)
         leave(stream, source)
@@ -65,9 +65,9 @@ class Grammar(Construct):  # type: ignore[type-arg]
         return value
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
-        out, given, place = bytearray(), trace_of(context), field_path(path)
-        if given is not None:
-            in_context(given, context, lambda: self.build_word(obj, out, given, place))
+        out, trace, place = bytearray(), trace_of(context), field_path(path)
+        if trace is not None:
+            in_context(trace, context, lambda: self.build_word(obj, out, trace, place))
         else:
             self.build_alone(obj, out, context, place)
         stream.write(bytes(out))

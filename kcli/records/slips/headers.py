@@ -61,7 +61,7 @@ Change = tuple[str, int, str, str, bytes]  # slip, at, words, question, mended
 
 def sound(hint: Hint) -> Iterator[Hint]:
     if (oddness := oddness_of(hint.frame)) is not None:
-        yield hint._replace(odd=oddness + hint.odd)
+        yield hint._replace(oddness=oddness + hint.oddness)
 
 
 def resized(batch: bytes, repair: Repair) -> Iterator[Hint]:

@@ -56,9 +56,9 @@ def check_message(message: Message) -> list[SchemaFinding]:
 
 def places(fields: tuple[Field, ...], versions: Range, path: str = "") -> Iterator[Place]:
     for field in fields:
-        here = f"{path}{field.name}"
-        yield here, field, field.versions & versions
-        yield from places(field.fields, field.versions & versions, f"{here}.")
+        field_path = f"{path}{field.name}"
+        yield field_path, field, field.versions & versions
+        yield from places(field.fields, field.versions & versions, f"{field_path}.")
 
 
 def levels(fields: tuple[Field, ...], path: str = "") -> Iterator[tuple[str, tuple[Field, ...]]]:
@@ -143,12 +143,12 @@ def members(shape: tuple[tuple[str, str], ...]) -> str:
 
 def check_pair(request: Message, response: Message) -> list[SchemaFinding]:
     """Return fields that have the same name, but different types, in request and response. Each keeps its type."""
-    mine = {field.name: (path, field) for path, field, here in places(request.fields, request.versions) if here}
+    mine = {field.name: (path, field) for path, field, is_set in places(request.fields, request.versions) if is_set}
     found = []
-    for path, field, here in places(response.fields, response.versions):
-        where, asked = mine.get(field.name, ("", field))
-        if here and not field.is_struct and not asked.is_struct and asked.type != field.type:
-            text = f"{field.type} here, but {asked.type} in {request.name} ({where}): both are kept as written"
+    for path, field, is_set in places(response.fields, response.versions):
+        where, request_field = mine.get(field.name, ("", field))
+        if is_set and not field.is_struct and not request_field.is_struct and request_field.type != field.type:
+            text = f"{field.type} here, but {request_field.type} in {request.name} ({where}): both are kept as written"
             found.append(SchemaFinding(response.name, path, "types-differ", text))
     return found
 

@@ -60,11 +60,11 @@ def key_faults(stock: Catalog, settings: Mapping[str, int], messages: Iterable[M
         key = settings.get(api, message.api_key)
         if key is None:
             continue
-        asked_by, asked = requests.setdefault(api, (message.name, key))
+        asked_by, request_key = requests.setdefault(api, (message.name, key))
         holder = holders.setdefault((message.kind, key), api)
         found = list(against_tables(stock, message, key))
-        if asked != key:
-            found.append(("keys-differ", f"API key {key}, but {asked_by} has {asked}"))
+        if request_key != key:
+            found.append(("keys-differ", f"API key {key}, but {asked_by} has {request_key}"))
         if holder != api:
             found.append(("key-twice", f"API key {key} is that of {holder}, too"))
         for rule, text in found:

@@ -45,18 +45,18 @@ def differences(old: tuple[Field, ...], new: tuple[Field, ...], version: int, pa
     """Yield the differences between the fields of one version."""
     before = [field for field in old if version in field.versions]
     after = [field for field in new if version in field.versions]
-    pairs, gone, come = matched(before, after, version)
-    for field in gone:
+    pairs, removed, added = matched(before, after, version)
+    for field in removed:
         yield f"{path}{field.name}", "released-field", f"{field.name} is missing"
-    for field in come:
+    for field in added:
         if version not in field.tagged:
             yield f"{path}{field.name}", "released-field", f"{field.name} is there, and not tagged"
     for was, now in pairs:
-        here = f"{path}{now.name}"
+        field_path = f"{path}{now.name}"
         for rule, text in changes(was, now, version):
-            yield here, rule, text
+            yield field_path, rule, text
         if was.is_struct and now.is_struct:
-            yield from differences(was.fields, now.fields, version, f"{here}.")
+            yield from differences(was.fields, now.fields, version, f"{field_path}.")
     plain = [was for was, _ in pairs if version not in was.tagged]
     order = [now for _, now in sorted(pairs, key=lambda pair: after.index(pair[1])) if version not in now.tagged]
     if [now for _, now in pairs if version not in now.tagged] != order and plain:
@@ -76,15 +76,15 @@ def matched(
     named = {field.name: field for field in after}
     pairs = [(field, named[field.name]) for field in before if field.name in named]
     known = {field.name for field, _ in pairs}
-    gone, come = [f for f in before if f.name not in known], [f for f in after if f.name not in known]
-    for field in list(gone):
-        twin = next((f for f in come if alike(field, f, version) and before.index(field) == after.index(f)), None)
-        twin = twin or next((f for f in come if version in field.tagged & f.tagged and field.tag == f.tag), None)
+    removed, added = [f for f in before if f.name not in known], [f for f in after if f.name not in known]
+    for field in list(removed):
+        twin = next((f for f in added if alike(field, f, version) and before.index(field) == after.index(f)), None)
+        twin = twin or next((f for f in added if version in field.tagged & f.tagged and field.tag == f.tag), None)
         if twin is not None:
             pairs.append((field, twin))
-            gone.remove(field)
-            come.remove(twin)
-    return sorted(pairs, key=lambda pair: before.index(pair[0])), gone, come
+            removed.remove(field)
+            added.remove(twin)
+    return sorted(pairs, key=lambda pair: before.index(pair[0])), removed, added
 
 
 def alike(one: Field, other: Field, version: int) -> bool:

@@ -47,7 +47,7 @@ class Rules:
         raw = self.raw
         self.keys(raw, "", MESSAGE_KEYS, "message")
         for key in ("name", "type", "validVersions", "flexibleVersions"):
-            if lacks(raw, key):
+            if has_no_value(raw, key):
                 self.report(raw, "", "key-missing", f'"{key}" is missing')
         kind = raw.get("type")
         if isinstance(kind, str) and kind not in KINDS:
@@ -89,11 +89,11 @@ class Rules:
         if isinstance(number, int) and not -HIGHEST - 1 <= number <= HIGHEST:
             self.report(raw, "", "key-range", f"API key {number} is no int16")
 
-    def keys(self, at: Raw, path: str, known: dict[str, type], what: str) -> None:
+    def keys(self, at: Raw, path: str, known: dict[str, type], kind: str) -> None:
         """Report unknown keys, and values whose types Jackson cannot coerce."""
         for key, value in at.items():
             if key not in known:
-                self.report(at, path, "key-unknown", f'"{key}" is no key of a {what}{suggestion(key, known)}')
+                self.report(at, path, "key-unknown", f'"{key}" is no key of a {kind}{suggestion(key, known)}')
             elif not fits(value, known[key]):
                 self.report(at, path, "key-type", f'"{key}" is {value!r}: {WORDS[known[key]]} expected')
 
@@ -115,7 +115,7 @@ class Rules:
         name = struct.get("name")
         self.keys(struct, str(name), STRUCT_KEYS, "common struct")
         for key in ("name", "versions"):
-            if lacks(struct, key):
+            if has_no_value(struct, key):
                 self.report(struct, str(name or ""), "key-missing", f'"{key}" of a common struct is missing')
         if not isinstance(name, str):
             return
@@ -143,16 +143,16 @@ class Rules:
         names, tags = set[str](), dict[int, str]()
         for field in fields:
             name = field.get("name")
-            here = f"{path}{name[:1].lower() + name[1:]}" if isinstance(name, str) else path.rstrip(".")
-            self.field(field, here, flexible, top)
+            field_path = f"{path}{name[:1].lower() + name[1:]}" if isinstance(name, str) else path.rstrip(".")
+            self.field(field, field_path, flexible, top)
             if isinstance(name, str):
-                if here in names:  # with a small first letter, as all names in Java and JSON
-                    self.report(field, here, "name-twice", f"another field of the name {name} stands before it")
-                names.add(here)
+                if field_path in names:  # with a small first letter, as all names in Java and JSON
+                    self.report(field, field_path, "name-twice", f"another field of the name {name} stands before it")
+                names.add(field_path)
             tag = field.get("tag")
             if isinstance(tag, int) and not isinstance(tag, bool):
                 if tag in tags:
-                    self.report(field, here, "tag-clash", f"tag {tag} is that of {tags[tag]}")
+                    self.report(field, field_path, "tag-clash", f"tag {tag} is that of {tags[tag]}")
                 tags[tag] = str(name)
         free = next(number for number in range(len(tags) + 1) if number not in tags)
         for field in fields:
@@ -165,13 +165,13 @@ class Rules:
         self.keys(field, path, FIELD_KEYS, "field")
         name, kind = field.get("name"), field.get("type")
         for key in ("name", "type"):
-            if lacks(field, key):
+            if has_no_value(field, key):
                 self.report(field, path, "key-missing", f'"{key}" is missing')
         if isinstance(name, str) and not NAME.fullmatch(name):
             self.report(field, path, "name-invalid", f"name {name!r}: letters and digits expected")
         tagged = self.versions(field, path, "taggedVersions", open_ended=True)
         versions = self.versions(field, path, "versions", default=tagged)
-        if lacks(field, "versions") and not tagged:
+        if has_no_value(field, "versions") and not tagged:
             self.report(field, path, "key-missing", '"versions" is missing')
         if not isinstance(kind, str):
             return
@@ -256,12 +256,12 @@ class Rules:
             self.report(field, path, "entity", text)
 
     def override(self, field: Raw, path: str, kind: str, flexible: Range) -> None:
-        given = field.get("flexibleVersions")
-        if not isinstance(given, str) or not given:
+        versions_text = field.get("flexibleVersions")
+        if not isinstance(versions_text, str) or not versions_text:
             return
         own = self.versions(field, path, "flexibleVersions")
         text = ""
-        if not given.strip():
+        if not versions_text.strip():
             text = '"flexibleVersions" is blank'
         elif kind not in ("string", "bytes"):
             text = f'"flexibleVersions" is for strings and bytes, and this is {kind}'
@@ -271,10 +271,10 @@ class Rules:
             self.report(field, path, "flexible-override", text)
 
     def default(self, field: Raw, path: str, kind: str, nullable: Range, versions: Range) -> None:
-        given = field.get("default")
-        if given is None or isinstance(given, (list, dict)):
+        value = field.get("default")
+        if value is None or isinstance(value, (list, dict)):
             return
-        text = default_text(given)
+        text = default_text(value)
         if text == "null":
             able = kind.startswith("[]") or kind not in SCALARS or kind in SIZED
             if able and not nullable.holds(versions):
@@ -291,12 +291,12 @@ class Rules:
             self.report(field, path, "default", f"default {text!r}: {reason}")
 
 
-def lacks(raw: Raw, key: str) -> bool:
+def has_no_value(raw: Raw, key: str) -> bool:
     """Return whether a key has no value. For `versions` and `validVersions`, a blank text is none; `flexibleVersions`
     may be blank.
     """
-    given = raw.get(key)
-    return given is None or (key in ("versions", "validVersions") and isinstance(given, str) and not given.strip())
+    value = raw.get(key)
+    return value is None or (key in ("versions", "validVersions") and isinstance(value, str) and not value.strip())
 
 
 def broken_rules(raw: Raw) -> list[Broken]:

@@ -296,9 +296,9 @@ ENVELOPED: Schema = {
 
 
 def struct(fields: Iterable[Field], version: int, secrets: Iterable[str], path: str) -> Schema:
-    here = [field for field in fields if version in field.versions]
-    tagged = [field.name for field in here if version in field.tagged]
-    return closed({field.name: member(field, version, secrets, f"{path}{field.name}") for field in here}, tagged)
+    present = [field for field in fields if version in field.versions]
+    tagged = [field.name for field in present if version in field.tagged]
+    return closed({field.name: member(field, version, secrets, f"{path}{field.name}") for field in present}, tagged)
 
 
 def member(field: Field, version: int, secrets: Iterable[str], path: str) -> Schema:

@@ -120,10 +120,10 @@ def header_runs(api: Api, version_of: Callable[[Api, int], int]) -> Iterator[tup
 
 def condition(first: str, versions: Range, all_: Range, word: str = "version") -> str:
     """Return the expression `first`, combined with the version's range; "" if it is always true."""
-    said = [first] if first else []
-    said += [f"{word} >= {versions.lo}"] if versions.lo > all_.lo else []
-    said += [f"{word} <= {versions.hi}"] if versions.hi < all_.hi else []
-    return f"({' and '.join(said)})" if len(said) > 1 else "".join(said)
+    terms = [first] if first else []
+    terms += [f"{word} >= {versions.lo}"] if versions.lo > all_.lo else []
+    terms += [f"{word} <= {versions.hi}"] if versions.hi < all_.hi else []
+    return f"({' and '.join(terms)})" if len(terms) > 1 else "".join(terms)
 
 
 def message_type(message: Message) -> Iterator[str]:
@@ -209,9 +209,9 @@ class Types:
         nullable = field.nullable & versions
         if field.is_struct and nullable:
             yield entry(f"has_{name}", condition("", nullable, self.versions), type="uvarint" if tagged else "s1")
-            there = f"has_{name}.value > 0" if tagged else f"has_{name} >= 0"
+            presence = f"has_{name}.value > 0" if tagged else f"has_{name} >= 0"
             never = condition("", nullable, versions)
-            when = " and ".join(each for each in (when, f"(not {never} or {there})" if never else there) if each)
+            when = " and ".join(each for each in (when, f"(not {never} or {presence})" if never else presence) if each)
         yield entry(name, when, **kind)
 
     def compactness(self, field: Field, versions: Range) -> str:
@@ -242,9 +242,9 @@ def outside(versions: Range, tagged: Range) -> list[Range]:
     return [each for each in found if each]
 
 
-def entry(name: str, when: str, **said: str) -> str:
+def entry(name: str, when: str, **attributes: str) -> str:
     """Return an entry of `seq`. when: an expression, "" for always."""
-    members = {"id": name, **said, **({"if": when} if when else {})}
+    members = {"id": name, **attributes, **({"if": when} if when else {})}
     return "{" + ", ".join(f"{key}: {quoted(value)}" for key, value in members.items()) + "}"
 
 

@@ -64,8 +64,8 @@ def api_entry(api: Api) -> str:
     }
     listed = ", ".join(f"{name} = {{ {', '.join(map(str, versions))} }}" for name, versions in headers.items())
     names = {"name": api.name, "log_name": api.log_name, "request": api.request, "response": api.response}
-    said = ", ".join(f"{name} = {text(value)}" for name, value in names.items())
-    return f"{{ {said}, {span(api.versions)}, {listed} }}"
+    names_text = ", ".join(f"{name} = {text(value)}" for name, value in names.items())
+    return f"{{ {names_text}, {span(api.versions)}, {listed} }}"
 
 
 def message_lines(message: Message, notes: Notes) -> Iterator[str]:
@@ -78,20 +78,20 @@ def message_lines(message: Message, notes: Notes) -> Iterator[str]:
 
 def field_lines(fields: Iterable[Field], notes: Notes, path: str, indent: str) -> Iterator[str]:
     for field in fields:
-        here = f"{path}{field.name}"
-        said = [f"name = {text(field.name)}", span(field.versions)]
-        said += ["array = true"] if field.is_array else []
-        said += [f"type = {text(field.element)}"] if not field.is_struct else []
-        said += [span(field.nullable, "null_")] if field.nullable else []
-        said += [f"tag = {field.tag}", span(field.tagged, "tag_")] if field.tagged else []
-        said += [span(field.flexible, "flexible_")] if field.flexible is not None else []
-        said += ["topic = true"] if notes.get(here, {}).get("entityType") == "topicName" else []
+        field_path = f"{path}{field.name}"
+        parts = [f"name = {text(field.name)}", span(field.versions)]
+        parts += ["array = true"] if field.is_array else []
+        parts += [f"type = {text(field.element)}"] if not field.is_struct else []
+        parts += [span(field.nullable, "null_")] if field.nullable else []
+        parts += [f"tag = {field.tag}", span(field.tagged, "tag_")] if field.tagged else []
+        parts += [span(field.flexible, "flexible_")] if field.flexible is not None else []
+        parts += ["topic = true"] if notes.get(field_path, {}).get("entityType") == "topicName" else []
         if field.is_struct:
-            yield f"{indent}{{ {', '.join(said)}, fields = {{"
-            yield from field_lines(field.fields, notes, f"{here}.", f"{indent}  ")
+            yield f"{indent}{{ {', '.join(parts)}, fields = {{"
+            yield from field_lines(field.fields, notes, f"{field_path}.", f"{indent}  ")
             yield f"{indent}}} }},"
         else:
-            yield f"{indent}{{ {', '.join(said)} }},"
+            yield f"{indent}{{ {', '.join(parts)} }},"
 
 
 def span(versions: Range, prefix: str = "") -> str:

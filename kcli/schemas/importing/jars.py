@@ -86,9 +86,9 @@ def definition(jar: zipfile.ZipFile, info: zipfile.ZipInfo, artifact: str, relea
     except SchemaError as error:
         raise SchemaError(f"{info.filename}: {error.text}") from None
     unstable = raw.get("latestVersionUnstable") is True
-    said = Releases(release, release, message.versions, unstable, tuple(raw.get("listeners", ())))
+    releases = Releases(release, release, message.versions, unstable, tuple(raw.get("listeners", ())))
     where = component(artifact, message.name)
-    return message._replace(releases=(said,) if message.versions else (), component=where), notes_of(raw)
+    return message._replace(releases=(releases,) if message.versions else (), component=where), notes_of(raw)
 
 
 def component(artifact: str, name: str) -> str:

@@ -65,8 +65,8 @@ def definitions(folder: Path) -> Iterator[Path]:
     """Yield the files below a folder that may be definitions, in order; links to folders are not followed."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(set(folders) - SKIPPED)
-        here = Path(place).resolve()
-        if here.name in FOLDERS and RESOURCES in here.parts:
+        root = Path(place).resolve()
+        if root.name in FOLDERS and RESOURCES in root.parts:
             paths = (Path(place, file) for file in sorted(files) if file.endswith(".json"))
             yield from (path for path in paths if path.is_file())  # no pipes
 

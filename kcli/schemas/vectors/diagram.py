@@ -47,17 +47,17 @@ def diagrams(message: Message, version: int) -> Iterator[Diagram]:
 
 
 def of_struct(title: str, fields: tuple[Field, ...], version: int, flexible: bool, path: str) -> Iterator[Diagram]:
-    here = [field for field in fields if version in field.versions]
-    boxes = [box(field, version, flexible) for field in here if version not in field.tagged]
+    present = [field for field in fields if version in field.versions]
+    boxes = [box(field, version, flexible) for field in present if version not in field.tagged]
     if flexible:
         boxes.append(Box(*TAGS))
     yield Diagram(title, list(rows(boxes)))
-    tagged = sorted((field for field in here if version in field.tagged), key=lambda field: field.tag or 0)
+    tagged = sorted((field for field in present if version in field.tagged), key=lambda field: field.tag or 0)
     if tagged:
         sent = [box(field, version, flexible) for field in tagged]
         named = [each._replace(name=f"tag {field.tag}: {each.name}") for field, each in zip(tagged, sent, strict=True)]
         yield Diagram(f"{title}: tagged fields", list(rows(named)))
-    for field in here:
+    for field in present:
         if field.is_struct:
             below = f"{path}{field.name}"
             title = f"{below}: each entry" if field.is_array else below

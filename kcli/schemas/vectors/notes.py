@@ -30,13 +30,13 @@ def walk(
     fields: Iterable[Mapping[str, Any]], structs: dict[str, Any], path: str, depth: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for field in fields if depth < MOST_NESTED else ():
-        here = f"{path}{camel(field['name'])}"
-        said = {key: field[key] for key in KEYS if key in field and field[key] not in (False, "")}
-        if said:
-            yield here, said
+        field_path = f"{path}{camel(field['name'])}"
+        facts = {key: field[key] for key in KEYS if key in field and field[key] not in (False, "")}
+        if facts:
+            yield field_path, facts
         element = field["type"].removeprefix("[]")
         inner = structs.setdefault(element, field["fields"]) if "fields" in field else structs.get(element, ())
-        yield from walk(field.get("fields", inner), structs, f"{here}.", depth + 1)
+        yield from walk(field.get("fields", inner), structs, f"{field_path}.", depth + 1)
 
 
 def notes_text(messages: Iterable[Message], notes: Mapping[str, Notes]) -> str:
@@ -44,16 +44,16 @@ def notes_text(messages: Iterable[Message], notes: Mapping[str, Notes]) -> str:
     lines = []
     for message in messages:
         known = set(paths(message.fields, ""))
-        facts = {path: facts_of(said) for path, said in notes.get(message.name, {}).items() if path in known}
-        kept = {path: said for path, said in facts.items() if said}
+        facts = {path: facts_of(note) for path, note in notes.get(message.name, {}).items() if path in known}
+        kept = {path: note for path, note in facts.items() if note}
         if kept:
             lines.append(dumps({"name": message.name, "notes": dict(sorted(kept.items()))}) + "\n")
     return "".join(lines)
 
 
-def facts_of(said: Mapping[str, Any]) -> dict[str, Any]:
+def facts_of(note: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts in a note, without sentences."""
-    return {key: value for key, value in said.items() if key in FACTS}
+    return {key: value for key, value in note.items() if key in FACTS}
 
 
 def paths(fields: Iterable[Field], path: str) -> Iterator[str]:

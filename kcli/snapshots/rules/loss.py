@@ -68,6 +68,6 @@ def losses(files: Sequence[LogFile], spans: Sequence[LogSpan]) -> Iterator[Loss]
         left = reach([each for each in files if each is not lost])
         later = (each for each in snapshots if each.end_offset >= lost.end and each != lost.snapshot)
         offsets = (left or 0, whole) if left is None or left < whole else None
-        taken = total(span for span in spans if offsets and offsets[0] <= span.start < whole)
-        records = {name: count for name, (count, _) in sorted(taken.types.items(), key=lambda item: -item[1][0])}
+        lost_bytes = total(span for span in spans if offsets and offsets[0] <= span.start < whole)
+        records = {name: count for name, (count, _) in sorted(lost_bytes.types.items(), key=lambda item: -item[1][0])}
         yield Loss(lost, max(later, default=None), left, offsets, records)

@@ -36,7 +36,7 @@ HEADERS: tuple[Any, ...] = ((), (("h", b"1"), ("h", None)), ((b"\xfe", b"\x00\xf
 def choice_of(**options: Any) -> RecordChoice:
     made = RecordChoice.__new__(RecordChoice)
     made.topic, made.partition, made.key = options.get("topic"), options.get("partition"), None
-    made.control, made.seen, made.asks, made.count, made.topics = False, None, True, 0, {}
+    made.control, made.seen, made.has_conditions, made.count, made.topics = False, None, True, 0, {}
     return made
 
 

@@ -26,7 +26,7 @@ def test_the_view() -> None:
     row = {"resourceType": "TOPIC", "resourceName": "t", "name": "a", "value": "5"}
     change = row_change("configs", row, None)
     one.differing, two.differing, three.reason = {}, {(change.table, change.key): change}, "not asked: closed"
-    one.log, one.asked, two.asked = "served", ("topics", "configs"), ("configs",)
+    one.log, one.shown, two.shown = "served", ("topics", "configs"), ("configs",)
     members = [Member(ReplicaKey(1), 100), Member(ReplicaKey(2), 93)]
     view = LiveView([one, two, three], 100, Described(1, 1, 100, tuple(members), ()))
     assert view.is_drift

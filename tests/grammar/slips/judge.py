@@ -78,7 +78,7 @@ def score(
             how, hints = outcome(sample, made)
             each.counts[how] += 1
             if how == "missed":
-                said = [(hint.slip, hint.at, hint.odd) for hint in hints]
+                said = [(hint.slip, hint.at, hint.oddness) for hint in hints]
                 each.missed.append(
                     f"{kind} at {made.at} ({made.path}) of {sample[1:]}, {len(made.frame)} bytes: {said}"
                 )

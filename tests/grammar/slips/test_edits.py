@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.grammar.slips.edits import Edit, Repair, int_at, is_sized, varint_at, what, width_of
+from kcli.grammar.slips.edits import Edit, Repair, int_at, is_sized, subject, varint_at, width_of
 from kcli.grammar.slips.places import Place
 from kcli.grammar.slips.repairs import REPAIRS
 
@@ -36,7 +36,7 @@ def test_a_repair_replaces_bytes_at_its_place() -> None:
 )
 def test_the_width_of_a_length(type_: str, width: int, name: str) -> None:
     place = Place("f", 0, 0, type_, closes=False)
-    assert (is_sized(place), width_of(place), what(place)) == (True, width, name)
+    assert (is_sized(place), width_of(place), subject(place)) == (True, width, name)
     assert not is_sized(place._replace(type="int32"))
 
 

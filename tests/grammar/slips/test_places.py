@@ -45,7 +45,7 @@ def test_only_the_last_fields_are_kept() -> None:
 
 def test_odd_bytes_are_counted_and_do_not_pass() -> None:
     odd = FRAME[:-1] + b"\x80\0"
-    assert LAYOUT.walk(odd, 1).odd == 1
+    assert LAYOUT.walk(odd, 1).noncanonical == 1
     assert not LAYOUT.reads(odd)
 
 

@@ -44,7 +44,7 @@ def score(samples: Iterable[Sample], seed: int, each: int = 1) -> dict[str, Scor
                     how, hints = outcome(sample, made)
                     counts[how] += 1
                     if how == "missed":
-                        said = [(hint.slip, hint.at, hint.odd) for hint in hints]
+                        said = [(hint.slip, hint.at, hint.oddness) for hint in hints]
                         missed.append(f"{kind} at {made.at} of {sample.batch}: {said}")
     return scores
 

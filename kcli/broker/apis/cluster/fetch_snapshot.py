@@ -55,16 +55,18 @@ def metadata_partition(request: Request, name: str, index: int) -> Partition | N
     return request.topics.find((name, index)) if name in request.topics.hidden else None
 
 
-def row(request: Request, partition: Partition | None, asked: Mapping[str, Any], slots: RecordsSlots) -> dict[str, Any]:
-    wanted = SnapshotId(asked["snapshotId"]["endOffset"], asked["snapshotId"]["epoch"])
-    made = {"index": asked["partition"], "snapshotId": {"endOffset": wanted.end_offset, "epoch": wanted.epoch}}
-    made |= {"size": 0, "position": asked["position"], "unalignedRecords": b""}
+def row(
+    request: Request, partition: Partition | None, partition_row: Mapping[str, Any], slots: RecordsSlots
+) -> dict[str, Any]:
+    wanted = SnapshotId(partition_row["snapshotId"]["endOffset"], partition_row["snapshotId"]["epoch"])
+    made = {"index": partition_row["partition"], "snapshotId": {"endOffset": wanted.end_offset, "epoch": wanted.epoch}}
+    made |= {"size": 0, "position": partition_row["position"], "unalignedRecords": b""}
     if partition is None:
         return made | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     made["currentLeader"] = partition.current_leader
-    if code := check_epoch(request, partition, asked["currentLeaderEpoch"]):
+    if code := check_epoch(request, partition, partition_row["currentLeaderEpoch"]):
         return made | {"errorCode": code}
-    size, piece, fault = piece_of(request, wanted, asked["position"], request.body["maxBytes"])
+    size, piece, fault = piece_of(request, wanted, partition_row["position"], request.body["maxBytes"])
     if fault:
         return made | {"errorCode": error_code(fault)}
     return made | {"errorCode": 0, "size": size, "unalignedRecords": slots.field(piece)}

@@ -60,19 +60,19 @@ def handle_fetch_snapshot(request: Request) -> Answer:
 
 
 def snapshot_row(
-    request: Request, partition: Partition | None, asked: Mapping[str, Any], slots: RecordsSlots
+    request: Request, partition: Partition | None, partition_row: Mapping[str, Any], slots: RecordsSlots
 ) -> dict[str, Any]:
-    index, position = asked["partitionIndex"], asked["position"]
+    index, position = partition_row["partitionIndex"], partition_row["position"]
     row = {"partitionIndex": index, "continue": False, "position": position, "bytes": b""}
     if partition is None:
         return row | {"errorCode": error_code("UNKNOWN_TOPIC_OR_PARTITION")}
     if partition.leader != request.node.id:
         return row | {"errorCode": error_code("NOT_LEADER_OR_FOLLOWER")}
     # The draft's offset is the last one in the snapshot; Apache's, like the file's name, has the first one after it.
-    named = asked["snapshotOffsetAndEpoch"]
+    named = partition_row["snapshotOffsetAndEpoch"]
     wanted = SnapshotId(named["offset"] + 1, named["offsetEpoch"])
     # At least one byte, or a client that fetches while `continue` is set would never end.
-    size, piece, fault = fetch_snapshot.piece_of(request, wanted, position, max(asked["maxBytes"], 1))
+    size, piece, fault = fetch_snapshot.piece_of(request, wanted, position, max(partition_row["maxBytes"], 1))
     if piece is None:
         return row | {"errorCode": error_code("OFFSET_OUT_OF_RANGE" if fault == "POSITION_OUT_OF_RANGE" else fault)}
     return row | {"errorCode": 0, "continue": position + piece.size < size, "bytes": slots.field(piece)}

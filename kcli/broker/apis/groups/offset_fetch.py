@@ -37,10 +37,14 @@ def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
         name = group.check(wanted.get("memberId") or "", None, wanted.get("memberEpoch", -1))
         if name:
             return {"topics": [], "errorCode": error_code(name)}
-    asked = wanted["topics"]
-    if asked is None:
+    wanted_topics = wanted["topics"]
+    if wanted_topics is None:
         offsets = {place: each for place, each in offsets.items() if not request.denial(Resource.TOPIC, place[0])}
-    topics = everything(request, offsets) if asked is None else [topic_row(request, each, offsets) for each in asked]
+    topics = (
+        everything(request, offsets)
+        if wanted_topics is None
+        else [topic_row(request, each, offsets) for each in wanted_topics]
+    )
     return {"topics": topics, "errorCode": 0}
 
 

@@ -15,7 +15,7 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions, Sink
 from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sinks import LineSink, Values
-from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, say_nameless, say_what_there_is, words_of
+from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, note_no_match, say_nameless, words_of
 from kcli.cli.options.inputs import (
     dialect_option,
     embedded_option,
@@ -129,7 +129,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
         decoder.raise_failure()
     if watched.used or (source.chosen.takes_all and not options["ports"]):
         return 0
-    say_what_there_is(files, source.chosen, options)
+    note_no_match(files, source.chosen, options)
     return 1
 
 
@@ -148,7 +148,7 @@ def write_traces(files: tuple[str, ...], options: dict[str, Any]) -> int:
         with reading(files, options["quiet"]) as moved, summed_up(source, options):
             if export(source, sent, moved, times) or chosen.takes_all:
                 return 0
-    say_what_there_is(files, chosen, options)
+    note_no_match(files, chosen, options)
     return 1
 
 

@@ -10,7 +10,7 @@ from kcli.capture.decoder import Sink, with_failures
 from kcli.capture.filters import count_ids
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
-from kcli.cli.decode.pcap.table import MOST_SPEAKERS, ExchangeTable, Said, Speaker, sizes, words_of
+from kcli.cli.decode.pcap.table import MOST_SPEAKERS, ExchangeTable, ExchangeWords, Speaker, sizes, words_of
 from kcli.errors import UsageError
 from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH, PRODUCE
@@ -106,20 +106,20 @@ class TableSink(Sink):
         """Return the core's layout of that version; None if it has none."""
         if self.bodies.dialect is not None or self.looks:
             return None
-        asked, answered = PATHS[api_key]
-        request = side(messages.request(api_key, version), asked)
-        response = side(messages.response(api_key, version), answered)
+        request_paths, response_paths = PATHS[api_key]
+        request = side(messages.request(api_key, version), request_paths)
+        response = side(messages.response(api_key, version), response_paths)
         return (request[0], response[0], request[1]) if request and response else None
 
-    def summary(self, link: bytes, *exchange: Any) -> Said | None:
+    def summary(self, link: bytes, *exchange: Any) -> ExchangeWords | None:
         """Return the summary of an exchange; None if it has to be shown as a value."""
         made = self.capture.handover.exchange_of(link, *exchange)
-        said = words_of(made)
+        summary_words = words_of(made)
         if made.failures:
             return None
         fits = self.chosen.fits_bodies(made)
         nameless = frozenset[str]() if fits else self.capture.nameless_in(made)
-        return said._replace(fits=fits, nameless=nameless)
+        return summary_words._replace(fits=fits, nameless=nameless)
 
     def make_speaker(self, link: bytes, client: bytes | None) -> Speaker:
         """Make a client on a connection, with its label."""
@@ -132,7 +132,7 @@ class TableSink(Sink):
         key: int,
         version: int,
         client: bytes | None,
-        words: Said | str,
+        words: ExchangeWords | str,
         answered: int | None,
         asked_size: int,
         answered_size: int | None,

@@ -36,10 +36,10 @@ def summarize(exchange: Exchange) -> tuple[str, str]:
     api = catalog(exchange.bodies.dialect).apis[exchange.api_key]
     request = without_values(exchange, api.request, request)
     response = response and without_values(exchange, api.response, response)
-    asked, answered = SUMMARIES.get(exchange.api_name, anything)(request, response or {})
+    request_text, response_text = SUMMARIES.get(exchange.api_name, anything)(request, response or {})
     if exchange.response_frame is None:
-        return asked, ""
-    return asked, "response can't be decoded" if response is None else answered
+        return request_text, ""
+    return request_text, "response can't be decoded" if response is None else response_text
 
 
 def without_values(exchange: Exchange, name: str, message: Message) -> Message:
@@ -75,11 +75,11 @@ def errors_text(request: Message | None, response: Message | None) -> str:
     codes = dict.fromkeys(error_codes(response or {}))
     if not codes:
         return ""
-    asked, failed = places(request or {}), error_places(request or {}, response or {})
+    requested, failed = places(request or {}), error_places(request or {}, response or {})
     parts = []
     for code in codes:
         named = listed(failed.get(code, ()))
-        parts.append(error_name(code) + (f" {named}" if named and named != asked else ""))
+        parts.append(error_name(code) + (f" {named}" if named and named != requested else ""))
     return listed(parts, 5 * LONG)
 
 

@@ -22,7 +22,7 @@ LONGEST = 40  # cells of a client's name in the legend
 MOST_SPEAKERS = 1 << 14  # remembered
 
 
-class Said(NamedTuple):
+class ExchangeWords(NamedTuple):
     """An exchange in words. failed: the answer has an error. fits: the bodies pass the filter. nameless: topic ids
     without a name, in bodies that would pass the filter apart from its topic.
     """
@@ -101,8 +101,8 @@ class ExchangeTable:
         self.start = ns
         if opening:
             self.write(f"{opening}  from {instant(ns)[:-4].replace('T', ' ')}Z")
-        what = f"{'what':<{self.layout.room}}" if self.layout.room else ""
-        headings = self.layout.left("time", "conn", "client", "api") + what + self.layout.right("ms", "bytes")
+        heading = f"{'what':<{self.layout.room}}" if self.layout.room else ""
+        headings = self.layout.left("time", "conn", "client", "api") + heading + self.layout.right("ms", "bytes")
         for line in left_out_lines([] if self.layout.sizes else ["bytes"], self.layout.width):
             self.write(line)
         self.write(paint(headings, self.colour, bold=True))
@@ -137,14 +137,14 @@ class ExchangeTable:
 
     def show_exchange(self, exchange: Exchange) -> None:
         """Write a line for an exchange that comes as a value."""
-        said = words_of(exchange)
-        colour = "red" if said.failed or exchange.failures else None
+        exchange_words = words_of(exchange)
+        colour = "red" if exchange_words.failed or exchange.failures else None
         client = exchange.header.get("clientId")
-        self.failed += said.failed
+        self.failed += exchange_words.failed
         size = sizes(exchange.request_bytes, exchange.response_bytes)
         speaker = self.speaker(exchange.connection, client)
         ns, api = exchange.request_ns, api_text(exchange)
-        self.row(speaker, ns, api, exchange.api_version, said.text, exchange.latency_ms, size, colour)
+        self.row(speaker, ns, api, exchange.api_version, exchange_words.text, exchange.latency_ms, size, colour)
 
     def make_speaker(self, connection: str, client: str | None) -> Speaker:
         """Return the client on a connection, as rows name it."""
@@ -209,12 +209,12 @@ def api_text(exchange: Exchange) -> str:
     return api.name if api else f"key {exchange.api_key}"
 
 
-def words_of(exchange: Exchange) -> Said:
+def words_of(exchange: Exchange) -> ExchangeWords:
     """Summarize the request and the response."""
-    asked, answered = summarize(exchange)
+    request_text, response_text = summarize(exchange)
     errors = errors_text(exchange.request, exchange.opened_response)
-    answer = compose(exchange, answered, errors)
-    return Said((f"{asked} -> {answer}" if answer else asked).strip(), bool(errors))
+    answer = compose(exchange, response_text, errors)
+    return ExchangeWords((f"{request_text} -> {answer}" if answer else request_text).strip(), bool(errors))
 
 
 def compose(exchange: Exchange, answered: str, errors: str) -> str:

@@ -29,15 +29,15 @@ def tree(item: Exchange | Event, slips: SlipNamer, room: int | None = None) -> I
         yield f"{item.timestamp} {item.connection or item.file} {item.kind}: {item.reason} ({item.size:,} bytes)"
         yield ""
         return
-    what = f"{item.bodies.name(item.api_key) or f'key {item.api_key}'} v{item.api_version}"
+    api_text = f"{item.bodies.name(item.api_key) or f'key {item.api_key}'} v{item.api_version}"
     number = f"correlation id {item.correlation_id}"
-    yield f"{item.timestamp} {item.connection} {what} request, {number}, {item.request_bytes:,} bytes"
+    yield f"{item.timestamp} {item.connection} {api_text} request, {number}, {item.request_bytes:,} bytes"
     header, body = item.bodies.codecs(item.request_frame)
     yield from message(item.request_frame, header, body, item.bodies, slips, {}, room)
     if item.response_frame is None:
         yield "no response"
     else:
-        yield f"{what} response after {item.latency_ms} ms, {item.response_bytes:,} bytes"
+        yield f"{api_text} response after {item.latency_ms} ms, {item.response_bytes:,} bytes"
         yield from response(item, item.response_frame, slips, room)
     yield ""
 
@@ -50,8 +50,8 @@ def response(item: Exchange, frame: bytes, slips: SlipNamer, room: int | None) -
         if not item.bodies.knows(item.api_key, item.api_version):
             header = messages.data("ResponseHeader", 0, item.bodies.dialect)
         body = guarded(messages.unknown("response", item.api_key, item.api_version))
-    asked = {"api": str(item.api_key), "api_version": item.api_version}
-    yield from message(frame, header, body, item.bodies, slips, asked, room)
+    request_api = {"api": str(item.api_key), "api_version": item.api_version}
+    yield from message(frame, header, body, item.bodies, slips, request_api, room)
 
 
 def message(
@@ -60,10 +60,10 @@ def message(
     body: MessageCodec,
     bodies: Bodies,
     slips: SlipNamer,
-    asked: dict[str, Any],
+    request_api: dict[str, Any],
     room: int | None,
 ) -> Iterator[str]:
-    """Yield the lines of a message. asked: API and version of the request that it answers, if it is a response."""
+    """Yield the lines of a message. request_api: of the request that a response answers."""
     spans: list[Span] = []
     failure = ""
     try:
@@ -79,7 +79,7 @@ def message(
         hidden = body.guarded and not bodies.secrets
         spans = hide_header(spans) if hidden else spans
         failure = failure_line(frame, error, hidden)
-        failure += slips.text(frame, 0, asked | {"dialect": bodies.dialect})
+        failure += slips.text(frame, 0, request_api | {"dialect": bodies.dialect})
     for line in tree_lines(frame, spans, bodies.dialect, None if room is None else room - len(INDENT)):
         yield INDENT + line
     if failure:

@@ -15,7 +15,7 @@ def api_versions(request: Message, response: Message) -> tuple[str, str]:
 
 def metadata(request: Message, response: Message) -> tuple[str, str]:
     topics = request.get("topics")
-    asked = "all topics" if topics is None else listed(topic_name(each) for each in topics) or "no topics"
+    request_text = "all topics" if topics is None else listed(topic_name(each) for each in topics) or "no topics"
     results = response.get("topics", ())
     partitions = sum(len(each.get("partitions", ())) for each in results)
     parts = (
@@ -23,7 +23,7 @@ def metadata(request: Message, response: Message) -> tuple[str, str]:
         counted(len(results), "topic"),
         counted(partitions, "partition"),
     )
-    return asked, ", ".join(parts)
+    return request_text, ", ".join(parts)
 
 
 def sasl_handshake(request: Message, response: Message) -> tuple[str, str]:
@@ -45,7 +45,7 @@ def delete_topics(request: Message, response: Message) -> tuple[str, str]:
 
 
 def fetch_snapshot(request: Message, response: Message) -> tuple[str, str]:
-    asked = [
+    request_text = [
         f"{topic_name(topic)} {each['snapshotId']['endOffset']}-{each['snapshotId']['epoch']} from {each['position']:,}"
         for topic in topics_of(request) for each in partitions_of(topic)
     ]  # fmt: skip
@@ -53,13 +53,13 @@ def fetch_snapshot(request: Message, response: Message) -> tuple[str, str]:
         f"{len(each.get('unalignedRecords') or b''):,} of {each['size']:,} bytes"
         for topic in topics_of(response) for each in partitions_of(topic)
     ]  # fmt: skip
-    return listed(asked), listed(results)
+    return listed(request_text), listed(results)
 
 
 def vote(request: Message, response: Message) -> tuple[str, str]:
     stands = [each for topic in topics_of(request) for each in partitions_of(topic)]
     verbs = ["asks about" if each.get("preVote") else "stands in" for each in stands]
-    asked = [
+    request_text = [
         f"{each.get('replicaId')} {verb} epoch {each.get('replicaEpoch')}"
         for each, verb in zip(stands, verbs, strict=True)
     ]
@@ -68,7 +68,7 @@ def vote(request: Message, response: Message) -> tuple[str, str]:
         for topic in topics_of(response)
         for each in partitions_of(topic)
     ]
-    return listed(asked), listed(results)
+    return listed(request_text), listed(results)
 
 
 SUMMARIES: dict[str, Summary] = {

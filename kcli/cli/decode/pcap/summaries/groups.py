@@ -19,17 +19,17 @@ def find_coordinator(request: Message, response: Message) -> tuple[str, str]:
 
 
 def join_group(request: Message, response: Message) -> tuple[str, str]:
-    who = cut(request["memberId"]) or "new member"
+    member = cut(request["memberId"]) or "new member"
     answer = f"generation {response.get('generationId')}, {response.get('protocolName') or 'no protocol'}"
     members = len(response.get("members", ()))
-    return f"{request['groupId']} as {who}", answer + (f", leads {counted(members, 'member')}" if members else "")
+    return f"{request['groupId']} as {member}", answer + (f", leads {counted(members, 'member')}" if members else "")
 
 
 def sync_group(request: Message, response: Message) -> tuple[str, str]:
-    given = len(request["assignments"])
-    asked = f"{request['groupId']} generation {request['generationId']}"
-    return asked + (
-        f", assigns {counted(given, 'member')}" if given else ""
+    assignments = len(request["assignments"])
+    request_text = f"{request['groupId']} generation {request['generationId']}"
+    return request_text + (
+        f", assigns {counted(assignments, 'member')}" if assignments else ""
     ), f"assignment of {len(response.get('assignment', b'')):,} bytes"
 
 
@@ -44,19 +44,19 @@ def leave_group(request: Message, response: Message) -> tuple[str, str]:
 
 def leaving(member: Message) -> str:
     """Format a member that leaves, by its instance id where it has one, and why (KIP-800)."""
-    who = member["memberId"] or member.get("groupInstanceId") or "?"
-    return f"{cut(who)} ({cut(member['reason'], REASON)})" if member.get("reason") else cut(who)
+    member_text = member["memberId"] or member.get("groupInstanceId") or "?"
+    return f"{cut(member_text)} ({cut(member['reason'], REASON)})" if member.get("reason") else cut(member_text)
 
 
 def group_heartbeat(request: Message, response: Message) -> tuple[str, str]:
     epoch = request["memberEpoch"]
     state = {0: "joins", -1: "leaves", -2: "leaves for a while"}.get(epoch, f"epoch {epoch}")
     names = request.get("subscribedTopicNames")
-    asked = f"{request['groupId']} {state}" + (f", {listed(names)}" if names else "")
-    given = response.get("assignment")
-    partitions = sum(len(each["partitions"]) for each in (given or {}).get("topicPartitions", ()))
+    request_text = f"{request['groupId']} {state}" + (f", {listed(names)}" if names else "")
+    assignment = response.get("assignment")
+    partitions = sum(len(each["partitions"]) for each in (assignment or {}).get("topicPartitions", ()))
     answer = f"epoch {response.get('memberEpoch')}"
-    return asked, answer + (f", {counted(partitions, 'partition')} assigned" if given is not None else "")
+    return request_text, answer + (f", {counted(partitions, 'partition')} assigned" if assignment is not None else "")
 
 
 def offset_commit(request: Message, response: Message) -> tuple[str, str]:

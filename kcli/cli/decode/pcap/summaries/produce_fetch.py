@@ -37,11 +37,11 @@ def leaders(partitions: list[Message], response: Message) -> str:
 
 
 def fetch(request: Message, response: Message) -> tuple[str, str]:
-    asked = sum(len(partitions_of(topic)) for topic in topics_of(request))
+    partitions = sum(len(partitions_of(topic)) for topic in topics_of(request))
     forgotten = sum(len(topic["partitions"]) for topic in request.get("forgottenTopicsData", ()))
     session, epoch = request.get("sessionId", 0), request.get("sessionEpoch", -1)
-    changed = epoch > 0 or asked == 0
-    parts = [session_asked(session, epoch), f"{asked:,} changed" if changed else wanted(request, asked)]
+    changed = epoch > 0 or partitions == 0
+    parts = [session_asked(session, epoch), f"{partitions:,} changed" if changed else wanted(request, partitions)]
     parts += [f"{forgotten:,} forgotten"] if forgotten else []
     results = [each for topic in topics_of(response) for each in partitions_of(topic)]
     data = [each["records"] for each in results if each.get("records")]
@@ -58,8 +58,8 @@ def session_asked(session: int, epoch: int) -> str:
     return "" if epoch == -1 and session == 0 else f"session {session} {'closed' if epoch == -1 else f'epoch {epoch}'}"
 
 
-def wanted(request: Message, asked: int) -> str:
-    return places(request) if asked <= SHOWN else counted(asked, "partition")
+def wanted(request: Message, partitions: int) -> str:
+    return places(request) if partitions <= SHOWN else counted(partitions, "partition")
 
 
 def share_fetch(request: Message, response: Message) -> tuple[str, str]:
