@@ -177,7 +177,7 @@ def test_a_message_with_bytes_behind_it_has_no_value(
         assert code in (1, 3) and not shows(text), text
         assert numbers.isdisjoint(re.findall(r"\d+", text)), text
     code, text = run(capsys, "decode", "request", tmp_path / "message", "--format", form)
-    assert "a damaged message may have a secret" in text and "bytes left behind the message" in text
+    assert "a damaged message may have a secret" in text and "bytes left after the message" in text
     wire = Wire().open()
     for asked, answer in exchanges()[:2]:
         wire.client(asked).server(answer)

@@ -83,7 +83,7 @@ def request_verdicts(
 def left_over(body: dict[str, Any]) -> str:
     """Return a text about bytes behind the request's last field, which a broker ignores; "" if there are none."""
     rest = body.get(TRAILING, b"")
-    return f"{counted(len(rest), 'byte')} left behind the message, which nobody reads" if rest else ""
+    return f"{counted(len(rest), 'byte')} left after the message, which no reader uses" if rest else ""
 
 
 def is_drafted(api_key: int, version: int, dialect: str | None) -> bool:
@@ -117,7 +117,7 @@ def odd_numbers(body: dict[str, Any]) -> Iterator[str]:
     acks, timeout = body["acks"], body["timeoutMs"]
     idempotent = any(has_producer(records) for records in records_of(body))
     if idempotent and acks != -1:
-        yield f"acks {acks}: an idempotent producer asks for -1, or it may lose what it takes for written"
+        yield f"acks {acks}: an idempotent producer needs -1; otherwise it may lose records that it regards as written"
     if timeout < 0 or (timeout == 0 and acks == -1):
         yield f"timeoutMs {timeout}: with acks -1 nothing waits for the replicas"
 

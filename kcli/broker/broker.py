@@ -366,7 +366,7 @@ class Broker:
         """
         node = self.node(node_id)
         if node is None or node_id in self.controller.running:
-            raise UsageError(f"node {node_id} is no stopped node; there are {self.node_ids}")
+            raise UsageError(f"node {node_id} is not a stopped node; there are {self.node_ids}")
         await node.start()
         self.controller.node_started(node_id)
 

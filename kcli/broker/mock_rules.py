@@ -188,7 +188,7 @@ def fit(request: Request, answer: Answer) -> Answer:
 def misfit(request: Request, error: Exception) -> HangUpError:
     request_name = f"{request.api.name} v{request.version}"
     return HangUpError(
-        f"{request_name}: the draft is not what this broker's own answer is made for ({error}): give it a rule"
+        f"{request_name}: this broker's answer is written for another version of the draft ({error}): add a rule"
     )
 
 

@@ -109,7 +109,7 @@ def closing(source: Redaction) -> list[str]:
         (source.tls_left_out, "TLS connection without keys", "TLS connections without keys"),
         (source.others_left_out, "connection that is not Kafka's", "connections that are not Kafka's"),
         (frames.blanked, "message that can't be decoded", "messages that can't be decoded"),
-        (frames.batches.emptied, "batch's records, which find no room", "batches' records, which find no room"),
+        (frames.batches.emptied, "batch's records, which do not fit", "batches' records, which do not fit"),
         (engine.others + engine.unknown_links, "packet that is not TCP", "packets that are not TCP"),
         (engine.cuts + engine.unjoined, "packet that is cut or a fragment", "packets that are cut or fragments"),
     )

@@ -44,7 +44,7 @@ def suggestion(word: str, table: Mapping[str, str | Mapping[str, str]], *, takes
         return did_you_mean(f"`kcli {meant}`")
     commands = f" (there are: {', '.join(sorted(table))})"
     if not takes_files and ("/" in word or Path(word).exists()):
-        return f"; a command of the group stands before a file{commands}"
+        return f"; a command of the group comes before a file{commands}"
     if takes_files and ("." in word or "/" in word):
         return did_you_mean(file_like(Path(word)))
     return nearest_command(word, table) or commands

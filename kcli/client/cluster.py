@@ -246,5 +246,5 @@ class Client:
         """Return a topic's id, which a Fetch of that version needs. Raises NetworkError if it is unknown."""
         topic_id = self.metadata.topic_id(topic)
         if topic_id is None:
-            raise NetworkError(f"topic {topic} has no id on the cluster, and Fetch v{version} goes by ids")
+            raise NetworkError(f"topic {topic} has no id on the cluster, and Fetch v{version} needs topic ids")
         return topic_id

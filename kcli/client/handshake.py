@@ -67,7 +67,7 @@ async def authenticate(connection: BrokerConnection, versions: ApiVersions, mech
     answer = await call(connection, SASL_HANDSHAKE, handshake, {"mechanism": mechanism.name})
     if answer["errorCode"] == UNSUPPORTED_SASL_MECHANISM:
         offered = ", ".join(answer["mechanisms"]) or "none"
-        raise NetworkError(f"{broker} does not take {mechanism.name} (sasl.mechanism); it offers {offered}")
+        raise NetworkError(f"{broker} does not accept {mechanism.name} (sasl.mechanism); it offers {offered}")
     if answer["errorCode"] == ILLEGAL_SASL_STATE:
         hint = "its listener has no SASL, as those of controllers often have none (security.protocol)"
         check(ILLEGAL_SASL_STATE, f"{broker} refused the SASL handshake: {hint}")
@@ -91,7 +91,7 @@ async def exchange_tokens(connection: BrokerConnection, version: int, mechanism:
     while token is not None:
         answer = await call(connection, SASL_AUTHENTICATE, version, {"authBytes": token})
         if answer["errorCode"]:
-            reason = answer["errorMessage"] or "it says no more"
+            reason = answer["errorMessage"] or "it gave no reason"
             check(answer["errorCode"], f"broker {connection.address} refused the {mechanism.name} login: {reason}")
         lifetime = answer.get("sessionLifetimeMs", 0)
         token = mechanism.step(answer["authBytes"])

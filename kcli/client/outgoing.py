@@ -127,7 +127,9 @@ def written(value: Any, api: str | None, version: int | None, dialect: str | Non
         raise InputError('"requestHeader" and "request" are JSON objects')
     named = api if api is not None else header.get("requestApiKey", header.get("requestApiKeyName"))
     if named is None:
-        raise UsageError("which api? --api NAME, or requestApiKey (or requestApiKeyName) in the request's header")
+        raise UsageError(
+            "the API is unknown: --api NAME, or requestApiKey (or requestApiKeyName) in the request's header"
+        )
     api_key = catalog(dialect).api_key(str(named))
     chosen = version if version is not None else header.get("requestApiVersion")
     return JsonRequest(api_key, chosen, header, body)

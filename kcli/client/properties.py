@@ -1,7 +1,7 @@
 """The configuration of a client, by Kafka's property names.
 
-A configuration file of a Java application works as it is: what kcli acts on is read and checked, what means nothing to
-it (`property_table.IGNORED`) is listed, and a name that Kafka does not know either is an error.
+A configuration file of a Java application can be used unchanged: kcli checks the properties that it uses, lists those
+that it ignores (`property_table.IGNORED`), and refuses a name that Kafka does not have.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ BOOLEANS = {"true": True, "false": False}
 class ClientConfig:
     """Typed values by Kafka's property names: `config["request.timeout.ms"]` is an int, a list property a tuple of str.
 
-    set_names: the names that were set; ignored: those of them that kcli ignores, in order.
+    set_names: the names that were set; ignored: those of them that kcli ignores, in order. Raises UsageError for an
+    unknown name or an invalid value.
     """
 
     def __init__(self, properties: Mapping[str, str] | None = None) -> None:
@@ -100,7 +101,8 @@ def load(settings: Iterable[str] = (), bootstrap: str | None = None) -> ClientCo
     """Return a configuration from `--config` values: files of properties, and `key=value`. Later ones override earlier.
 
     bootstrap: `HOST:PORT[,HOST:PORT...]`, which overrides `bootstrap.servers`.
-    Raises UsageError for an unknown name or an invalid value, and InputError for a file that is no properties file.
+    Raises UsageError for an unknown name or an invalid value, and InputError for an unknown name in a file, or a file
+    that is no properties file.
     """
     properties: dict[str, str] = {}
     for setting in settings:
@@ -123,7 +125,9 @@ def is_file(name: str) -> bool:
 
 
 def without_value(setting: str) -> str:
-    """Return a setting that is no file without what may be a password: `sasl.password secret` was meant with a "="."""
+    """Return the name in a setting with a space or colon in place of "=", as its value may be a password; else the
+    setting.
+    """
     name = re.match(r"[\w-]+(\.[\w-]+)+(?=[\s:])", setting)
     return f"{name[0]} ..." if name else setting
 

@@ -112,7 +112,7 @@ class LiveReader:
                     part = await anext(parts)
             except TimeoutError:
                 key, start = next(iter(left.items()))
-                self.problem(f"{key[0]}[{key[1]}]: nothing came from offset {start} on for {PATIENCE:g} s")
+                self.problem(f"{key[0]}[{key[1]}]: no record arrived from offset {start} on in {PATIENCE:g} s")
                 return
             key = part.topic, part.partition
             if key not in left:

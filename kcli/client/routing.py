@@ -46,7 +46,7 @@ def entries(
 
 
 def moved_partitions(api_key: int, response: Mapping[str, Any]) -> list[tuple[str, int, Mapping[str, Any]]]:
-    """Return (topic's name or id, partition, hint) of each partition whose leader is another one."""
+    """Return (topic's name or id, partition, hint) of each partition that the broker does not lead."""
     return [
         (topic, part[key], part.get("currentLeader") or {})
         for topic, part, key in entries(response, *RESPONSES[api_key])
@@ -55,10 +55,12 @@ def moved_partitions(api_key: int, response: Mapping[str, Any]) -> list[tuple[st
 
 
 async def ask_leader(client: Client, api_key: int, body: Mapping[str, Any], send_to: SendToNode) -> None:
-    """Call ask(node) with the leader of the request's partitions; again when the leader has moved.
+    """Call send_to(node) with the leader of the request's partitions; again when the leader has moved, up to TRIES
+    times.
 
     `send_to` returns the response's body, or None. A newer leader in the response is used at once; else metadata is
-    refreshed after a backoff. Raises UsageError if the partitions have more than one leader.
+    refreshed after a backoff. Raises UsageError if the API has no leader, a partition does not exist, or the partitions
+    have more than one leader.
     """
     wanted = partitions_of(api_key, body)
     if any(topic not in client.metadata.topics for topic, _ in wanted):
@@ -70,10 +72,10 @@ async def ask_leader(client: Client, api_key: int, body: Mapping[str, Any], send
             return
         endpoints = (response or {}).get("nodeEndpoints") or ()
         names = client.metadata.names
-        taken = [
+        is_newer = [
             client.metadata.take_hint(names.get(topic, topic), index, hint, endpoints) for topic, index, hint in moved
         ]
-        if not all(taken):
+        if not all(is_newer):
             await asyncio.sleep(client.retry.delay(number))
             await client.refresh({names.get(topic, topic) for topic, _, _ in moved})
 

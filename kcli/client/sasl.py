@@ -84,7 +84,7 @@ MECHANISMS: Mapping[str, tuple[str, Callable[[LoginModule, ClientConfig], Mechan
 def mechanism_for(config: ClientConfig) -> Mechanism | None:
     """Begin a login by the configured mechanism, one for each connection; None without SASL.
 
-    Raises UsageError for an unknown mechanism or missing options.
+    Raises UsageError for an unknown mechanism, another mechanism's login module, or missing options.
     """
     if not config["security.protocol"].startswith("SASL"):
         return None

@@ -40,7 +40,7 @@ class Scram:
 
     def step(self, challenge: bytes) -> bytes | None:
         """Return the client-final-message; None after a correct server signature. Raises NetworkError if the broker
-        can't be trusted.
+        refuses the login, or can't be trusted.
         """
         if self._server_signature is None:
             return self._answer_server_first(challenge)
@@ -51,7 +51,7 @@ class Scram:
         fields = self._fields(challenge)
         nonce, salt, iterations = fields.get("r", ""), self._base64(fields.get("s")), self._iterations(fields.get("i"))
         if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce):
-            raise self._distrust("its nonce does not go on from ours")
+            raise self._distrust("its nonce does not begin with ours")
         salted = hashlib.pbkdf2_hmac(self._algorithm, self._password, salt, iterations)
         client_key = self._hmac(salted, b"Client Key")
         without_proof = f"c={base64.b64encode(GS2_HEADER.encode()).decode()},r={nonce}"
@@ -80,7 +80,7 @@ class Scram:
         try:
             return base64.b64decode(text or "", validate=True)
         except binascii.Error:
-            raise self._distrust("its message holds broken base64") from None
+            raise self._distrust("its message has invalid base64") from None
 
     def _iterations(self, text: str | None) -> int:
         if text is None or not text.isascii() or not text.isdigit() or len(text) > 9:

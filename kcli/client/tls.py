@@ -124,7 +124,7 @@ def load_pair(context: ssl.SSLContext, text: str, password: str | None, name: st
             context.load_cert_chain(path, password=password or "")
     except ssl.SSLError as error:
         hint = " (is ssl.key.password right?)" if "ENCRYPTED" in text else ""
-        raise InputError(f"{name}: no PEM key and certificate chain that fit{hint}: {error.reason or error}") from None
+        raise InputError(f"{name}: no matching PEM key and certificate chain{hint}: {error.reason or error}") from None
 
 
 def read_pem(location: str, prefix: str) -> str:

@@ -1,4 +1,4 @@
-"""A URL that the command line or a property gives: where to ask, and who asks, which is never shown."""
+"""A URL from the command line or a property, and the credentials in it, which are never shown."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kcli.errors import UsageError
 
 
 class WebAddress(NamedTuple):
-    """url: without user and password. user: "NAME:PASSWORD", or "". shown: what messages may say of it, also without
-    the query, as keys stand in it.
+    """A URL in parts. url: without user and password; user: "NAME:PASSWORD", or ""; shown: the URL for messages, also
+    without the query, which may have keys; path: the URL's path.
     """
 
     url: str
@@ -42,13 +42,13 @@ def split_url(text: str) -> SplitResult | None:
 
 
 def path_of(text: str) -> Path | None:
-    """Return the path of a file: URL; None of any other, which may have a password in it: it is not to be shown."""
+    """Return the path of a file: URL; None for any other text. Don't show that: it may have a password in it."""
     parts = split_url(text)
     return Path(unquote(parts.path)) if parts is not None and parts.scheme == "file" else None
 
 
 def has_place(parts: SplitResult) -> bool:
-    """Return whether there is a host, and a port that is one: of http://me:a/b@host, "a" would be the port."""
+    """Return whether there is a host, and no invalid port: the port of http://me:a/b@host would be "a"."""
     try:
         return bool(parts.hostname) and not re.search(r"\s", parts.netloc) and parts.port != 0
     except ValueError:

@@ -174,7 +174,7 @@ def decode_request(data: Buffer, start: int = 0, dialect: str | None = None) -> 
     header, body_start = header_codec.read(data, start)
     known = catalog(dialect).api(header[KEY])
     if (known is None or header[VERSION] not in known.versions) and starts_with_length(data, start):
-        raise DecodeError("", start, f"the frame's length is still in front: pass what is behind its {PREFIX} bytes")
+        raise DecodeError("", start, f"the frame's length is still in front: pass the bytes after its first {PREFIX}")
     header[NAME_OF_KEY] = known.log_name if known else None
     return Request(header, codec.read_whole(data, body_start), dialect=dialect, start=body_start)
 

@@ -168,7 +168,7 @@ class Walk:
         found = [Span("version", 0, start, "int16", version)] if start else []
         codec.spans(data, start, found)
         if found and (end := found[-1].end) < len(data):
-            found.append(Span("_trailing", end, len(data), "bytes behind the message", data[end:]))
+            found.append(Span("_trailing", end, len(data), "bytes after the message", data[end:]))
         return [
             each._replace(path=f"{path}.{each.path}", start=each.start + offset, end=each.end + offset)
             for each in self.spans_inside(name, found)

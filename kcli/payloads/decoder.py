@@ -241,7 +241,7 @@ class PayloadDecoder:
         except PayloadError as error:
             return error
         if self.options.registry or self.options.registry_config or self.options.schemas:
-            return PayloadError("its schema is not there")
+            return PayloadError("its schema is missing")
         return PayloadError(f"{UNKNOWN} (--schema-registry, --schemas, --value-schema)")
 
     def codec(self, schema: Schema, reader: Schema | None = None) -> PayloadCodec:

@@ -34,7 +34,7 @@ def schema_of(entry: Row, find: Find) -> Schema:
 def type_of(entry: Row) -> str:
     kind = str(entry.get("schemaType") or AVRO).upper()
     if kind not in TYPES:
-        raise PayloadError(f"a schema of type {kind[:20]}, which is not read")
+        raise PayloadError(f"a schema of type {kind[:20]}, which is not supported")
     return kind
 
 

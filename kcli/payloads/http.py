@@ -129,7 +129,7 @@ def unpacked(body: bytes, coding: bytes) -> bytes:
     if not coding or coding == b"identity":
         return body
     if coding not in UNPACKED:
-        raise ValueError("a coding that is not read")
+        raise ValueError("an unsupported coding")
     made = zlib.decompressobj(UNPACKED[coding]).decompress(body, MOST_BYTES + 1)
     if len(made) > MOST_BYTES:
         raise ValueError("a body that is too large")

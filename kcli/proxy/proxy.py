@@ -105,7 +105,7 @@ class Proxy:
     def admits(self, host: str) -> bool:
         """Return whether a client of this address may connect now; if not, write a line."""
         if not self.policy.admits(host):
-            self.note(f"{host}: of no network that is allowed: closed")
+            self.note(f"{host}: not in an allowed network: closed")
             return False
         most = self.policy.per_address
         if most is not None and sum(each.host == host for each in self.connections) >= most:
@@ -156,7 +156,7 @@ class Proxy:
         if self._noted <= MOST_NOTES:
             self._note(text)
         if self._noted == MOST_NOTES:
-            self._note("more of this is not written")
+            self._note("further lines like this are not written")
 
     def _listen(self, route: BrokerRoute, at: Address) -> Listener:
         def made() -> asyncio.BaseProtocol:

@@ -1,7 +1,7 @@
 """The proxy's traffic as a growing capture: packets as if clients had connected to the brokers directly.
 
-Addresses are the client's and the broker's own, bytes those that each of them sent: rewritten responses are recorded as
-the broker sent them.
+Addresses are the client's and the broker's own. The bytes are those that each side sent, so responses are recorded
+before they are rewritten.
 """
 
 from __future__ import annotations
@@ -13,26 +13,31 @@ from collections.abc import Callable
 from kcli.capture.io.packet_writing import Direction, Endpoint, PacketStream, file_start
 
 RECORDED = "kcli proxy"  # the name of the interface
-FLUSH_SECONDS = 0.02  # how long packets wait for others
+FLUSH_SECONDS = 0.02  # how long packets wait to be written together
 MOST_WAITING = 1 << 18  # the most bytes that wait, as more would cost new memory pages each time
 
 
 class Recorder:
-    """write: gets the bytes of one pcapng file, in whole blocks, some at a time. interface: its name there."""
+    """Gathers packets, and writes them every FLUSH_SECONDS. write: gets whole blocks of one pcapng file; interface: the
+    name of its interface.
+    """
 
     def __init__(self, write: Callable[[bytes], None], interface: str = RECORDED) -> None:
         self.write = write
         self._waiting: list[bytes] = [file_start(interface)]
         self._size = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._failure: OSError | None = None  # of a write that nobody waited for
+        self._failure: OSError | None = None  # of a write by the timer, which has no caller
 
     def begin(self, client: Endpoint, server: Endpoint, comment: str) -> Recording:
         """Begin recording a connection. comment: for its first packet."""
         return Recording(self, PacketStream(client, server), comment)
 
     def put(self, blocks: bytes) -> None:
-        """Add blocks, which are written soon, unless a write has failed."""
+        """Add blocks, which are written soon, or at once if more than MOST_WAITING bytes wait. Raises OSError then.
+
+        Blocks are dropped after a failed write by the timer; `flush` raises its error.
+        """
         if self._failure is not None:
             return
         self._waiting.append(blocks)
@@ -61,7 +66,7 @@ class Recorder:
 
 
 class Recording:
-    """The recording of one connection, with the present times."""
+    """The recording of one connection. Each packet has the current time."""
 
     def __init__(self, recorder: Recorder, packets: PacketStream, comment: str) -> None:
         self.recorder, self.packets = recorder, packets

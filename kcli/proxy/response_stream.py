@@ -160,7 +160,7 @@ class ResponseStream:
     def _awaited_by(self, size: int, correlation_id: Buffer) -> Awaited | None:
         """Return the request that a response belongs to; None if there is none, or it is no response."""
         if not self.awaited or size < 0:
-            self.give_up("it sent what answers no request")
+            self.give_up("it sent a response without a request")
             return None
         awaited = self.awaited[0]
         got = int.from_bytes(correlation_id, "big", signed=True)

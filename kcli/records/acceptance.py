@@ -242,7 +242,7 @@ def skim(data: memoryview, count: int) -> tuple[str, bool, bool]:
         except DecodeError as error:
             return f"records[{index}]: {error.reason}", True, steady
     left = source.left()
-    return (f"records: {left} bytes are left behind the {count} records" if left else ""), False, steady
+    return (f"records: {left} bytes are left after the {count} records" if left else ""), False, steady
 
 
 def number(source: ByteSource) -> int:

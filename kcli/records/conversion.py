@@ -114,7 +114,9 @@ class Conversion:
                 self.data.extend(bytes(len(self.data)))
                 continue
             if status == frames.PARTIAL and not has_odd_magic(self.data, self.have, 0):
-                self.trailing = f"{self.have} bytes at 0x{self.position:x} are the begin of a batch, left out"
+                self.trailing = (
+                    f"{self.have} bytes at 0x{self.position:x} are the beginning of a batch, and were left out"
+                )
             elif status != frames.END:
                 raise self.error(core.DAMAGED, 0)
             return 0

@@ -72,7 +72,7 @@ def used_entries(data: bytes, grammar: Struct, name: str) -> Iterator[Row]:
 
 def check_end(data: bytes, size: int, name: str) -> None:
     if left := len(data) % size:
-        raise DecodeError("", len(data) - left, f"{left} bytes behind the last entry of {size}", what=name)
+        raise DecodeError("", len(data) - left, f"{left} bytes after the last entry of {size}", what=name)
 
 
 def read_txnindex(data: bytes, _base: int) -> Iterator[Row]:

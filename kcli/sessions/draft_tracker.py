@@ -128,7 +128,7 @@ class DraftTracker:
         text = f"a full fetch of the same fetcher, on {connection}, has made the uuid bad"
         self.registry.find(x, "session-shared", x.session_id, text)
         if x.answered and not x.error:
-            self.registry.find(x, "closed-session-answered", x.session_id, f"{text}; it is answered without an error")
+            self.registry.find(x, "closed-session-answered", x.session_id, f"{text}; the response has no error")
 
     def _check_request(self, session: ObservedSession, x: FetchExchange) -> None:
         registry = self.registry

@@ -183,7 +183,7 @@ def test_what_the_capture_lacks_is_named(tmp_path: Path, capsys: pytest.CaptureF
     row = made.replayed(tmp_path, capsys)
     assert row["differences"] == []
     assert {each["reason"] for each in row["notInTheCapture"]} == {
-        "the order and the positions of partitions in a session that it has only a part of"
+        "the order and positions of partitions in sessions that began before the capture"
     }
 
 

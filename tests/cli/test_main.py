@@ -186,7 +186,7 @@ def test_a_file_behind_a_group_is_told_that_a_command_is_missing(
     monkeypatch.chdir(tmp_path)
     for word in ("night.pcap", str(tmp_path / "night.pcap"), str(tmp_path / "nigth.pcap")):
         assert main(["fetch-session", word]) == 2
-        missing = "no such command; a command of the group stands before a file (there are: explain, lint, replay)"
+        missing = "no such command; a command of the group comes before a file (there are: explain, lint, replay)"
         assert f"kcli: {word}: {missing} (see" in capsys.readouterr().err
     assert main(["decode", "nigth.pcap"]) == 2
     assert "no such command or file; did you mean night.pcap?" in capsys.readouterr().err

@@ -110,7 +110,7 @@ def test_a_wrong_password() -> None:
 
 def test_a_mechanism_the_broker_does_not_take() -> None:
     jaas = LOGIN["sasl_jaas_config"].replace("Plain", "Scram")
-    with pytest.raises(NetworkError, match=r"does not take SCRAM-SHA-512 .sasl.mechanism.; it offers PLAIN, GSSAPI"):
+    with pytest.raises(NetworkError, match=r"does not accept SCRAM-SHA-512 .sasl.mechanism.; it offers PLAIN, GSSAPI"):
         shake(with_sasl(), **{**LOGIN, "sasl_mechanism": "SCRAM-SHA-512", "sasl_jaas_config": jaas})
 
 

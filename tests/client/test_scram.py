@@ -52,12 +52,12 @@ def test_sha512_agrees_with_a_server_that_stores_only_keys() -> None:
 @pytest.mark.parametrize(
     ("server_first", "words"),
     [
-        (SERVER_FIRST.replace(b"r=rO", b"r=xO"), "nonce does not go on from ours"),
-        (b"r=" + NONCE.encode() + b",s=W22Z,i=4096", "nonce does not go on from ours"),
+        (SERVER_FIRST.replace(b"r=rO", b"r=xO"), "nonce does not begin with ours"),
+        (b"r=" + NONCE.encode() + b",s=W22Z,i=4096", "nonce does not begin with ours"),
         (SERVER_FIRST.replace(b"i=4096", b"i=100"), "it asks for 100 iterations"),
         (SERVER_FIRST.replace(b"i=4096", b"i=99999999"), "it asks for 99999999 iterations"),
         (SERVER_FIRST.replace(b"i=4096", b"i=many"), "no iteration count"),
-        (SERVER_FIRST.replace(b"s=W22Z", b"s=!22Z"), "broken base64"),
+        (SERVER_FIRST.replace(b"s=W22Z", b"s=!22Z"), "invalid base64"),
         (b"\xff", "not UTF-8"),
     ],
 )

@@ -66,7 +66,7 @@ def facts(path: str, decoder: PayloadDecoder) -> list[dict[str, Any]]:
     ("value", "reason", "named"),
     [
         (CUT, "not of this schema: it ends too early", ["7"]),
-        (OTHER, "its schema is not there", ["8"]),
+        (OTHER, "its schema is missing", ["8"]),
         (BARE, "no schema in front of it, unlike the others of this topic", []),
     ],
     ids=["cut", "unknown", "bare"],

@@ -159,7 +159,7 @@ def test_a_readers_schema_has_the_last_word(tmp_path: Path) -> None:
     assert members(evolved, framed(7, avro(ORDER, VALUE))) == {
         "schemaId": 7, "format": "avro", "data": {"id": 7.0, "total": 5, "who": "anna"},
     }  # fmt: skip
-    assert members(evolved, framed(8, avro(ORDER, VALUE)))["reason"] == "its schema is not there"  # type: ignore[index]
+    assert members(evolved, framed(8, avro(ORDER, VALUE)))["reason"] == "its schema is missing"  # type: ignore[index]
     alone = local(tmp_path, ORDER)
     assert members(alone, framed(7, avro(ORDER, VALUE))) == {"schemaId": 7, "format": "avro", "data": VALUE}
     assert members(alone, avro(ORDER, VALUE)) == {"format": "avro", "data": VALUE}

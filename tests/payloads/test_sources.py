@@ -52,7 +52,7 @@ def test_files_stand_for_a_registry(files: dict[str, str], tmp_path: Path) -> No
     decoder = PayloadDecoder(PayloadOptions(schemas=(str(tmp_path),)))
     assert members(decoder, ORDERED) == READ
     assert members(decoder, framed(9, b"\0"))["data"] == {"unit": "KG"}  # type: ignore[index]
-    assert members(decoder, framed(10, b"\0")) == {"schemaId": 10, "reason": "its schema is not there"}
+    assert members(decoder, framed(10, b"\0")) == {"schemaId": 10, "reason": "its schema is missing"}
     apicurio: Any = {"apicurio.value.globalId": (7).to_bytes(8, "big")}
     assert members(decoder, ORDERED[5:], **apicurio) == {"globalId": 7, "format": "avro", "data": VALUE}
     assert members(decoder, framed(7, ORDERED[5:], 8)) == READ
@@ -232,5 +232,5 @@ def test_apicurios_own_api_has_references(stub: tuple[str, type[Stub]]) -> None:
         }  # fmt: skip
         other = {"globalIds": "contentId", "contentIds": "globalId"}[ids]
         decoder = PayloadDecoder(PayloadOptions(registry=url + base, registry_config=(f"{USE_ID}={other}",)))
-        assert members(decoder, framed(9, b"\0")) == {"schemaId": 9, "reason": "its schema is not there"}
+        assert members(decoder, framed(9, b"\0")) == {"schemaId": 9, "reason": "its schema is missing"}
         assert kind.seen[-1][0] == f"{base}/ids/{other}s/9"

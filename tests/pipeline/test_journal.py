@@ -69,7 +69,7 @@ def test_a_run_that_died_behind_its_entry_is_published(output: Path, monkeypatch
 def test_two_runs_at_once(output: Path) -> None:
     one, other = Journal(str(output)), Journal(str(output))
     one.commit(entry_with(one, "a"))
-    with pytest.raises(InputError, match="run 1 is there already"):
+    with pytest.raises(InputError, match="run 1 exists already"):
         other.commit(entry_with(other, "b"))
 
 

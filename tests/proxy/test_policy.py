@@ -99,7 +99,7 @@ def test_other_networks_and_more_connections_are_closed_with_a_line() -> None:
     async def run() -> None:
         async with proxied(policy=Policy(networks_of(["10.0.0.0/8"]))) as both:
             assert await refused(both)
-            assert both.notes[-1] == "127.0.0.1: of no network that is allowed: closed"
+            assert both.notes[-1] == "127.0.0.1: not in an allowed network: closed"
             both.proxy.change(Policy(per_address=1))
             async with both.client():
                 assert await refused(both)

@@ -71,7 +71,7 @@ def test_one_above_the_limit_passes_and_is_mentioned() -> None:
 
 def test_from_a_response_to_nothing_on_all_passes() -> None:
     for awaited, why in (
-        ((), "answers no request"),
+        ((), "a response without a request"),
         ((Awaited(METADATA, 12, 9),), "answered request 9 with correlation"),
     ):
         notes: list[str] = []

@@ -113,7 +113,7 @@ def test_a_wrong_password(kafka: Cluster, mechanism: str) -> None:
 def test_a_mechanism_the_broker_does_not_take(kafka: Cluster) -> None:
     config = {**trust(kafka), "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
     config["sasl.jaas.config"] = f"{OAUTH} required token=t;"
-    check_refused(send(kafka.sasl_tls_bootstrap, config), "does not take OAUTHBEARER", "it offers")
+    check_refused(send(kafka.sasl_tls_bootstrap, config), "does not accept OAUTHBEARER", "it offers")
 
 
 def test_a_bearer_token(kafka: Cluster, tmp_path: Path) -> None:

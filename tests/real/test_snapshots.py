@@ -92,7 +92,7 @@ def test_a_fetch_that_is_killed_half_way_goes_on(quorum: Cluster, tmp_path: Path
     size = part.stat().st_size
     wanted = f"{int(part.name[:20])}-{int(part.name[21:31])}"
     done = kcli(*command[3:], "--snapshot", wanted)
-    assert f"goes on at byte {size:,}" in done.stderr
+    assert f"continues at byte {size:,}" in done.stderr
     assert is_the_leader_s(quorum, Path(done.stdout.strip()))
 
 

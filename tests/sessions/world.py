@@ -473,4 +473,4 @@ class History:
             require(kind_of(last.request.epoch) is Kind.INCREMENTAL, "a session that is never used")
             require(not last.request.partitions, "a position said again and again")
         left = {session.id for session in self.broker.cache} & client.granted - {client.session.session_id}
-        require(not left, f"sessions {left} left behind in the broker's cache")
+        require(not left, f"sessions {left} left in the broker's cache")

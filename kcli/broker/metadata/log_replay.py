@@ -90,7 +90,7 @@ class MetadataReplay:
         """Apply a TopicRecord. Raises InputError if its name is invalid or the topic exists."""
         topics = self.topics
         if not topics.by_name.keys().isdisjoint([value["name"]]) or topics.get(value["topicId"]) is not None:
-            raise InputError(f"topic {value['name']!r} ({value['topicId']}) is there already")
+            raise InputError(f"topic {value['name']!r} ({value['topicId']}) exists already")
         if value["name"] == NAME or value["topicId"] == TOPIC_ID:
             raise InputError("the metadata log is not a topic")
         topics.add(value["name"], value["topicId"], {}, ())

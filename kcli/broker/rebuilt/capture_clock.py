@@ -145,12 +145,12 @@ class CapturedState:
         if not partitions:
             return self.sessions.unknown(captured)
         if not self._converted.isdisjoint(partitions):
-            return "how the records are stored that old clients got converted"
+            return "how records are stored that were converted for old clients"
         if self._is_converted(captured):
-            return "what the broker's own compression made of records that it converted"
+            return "the size of converted records after the broker compressed them"
         if self.sessions.is_older(captured):
-            return "the order and the positions of partitions in a session that it has only a part of"
-        return "records that no answer has" if captured_key(captured) in self._lacking else ""
+            return "the order and positions of partitions in sessions that began before the capture"
+        return "records that are in no response" if captured_key(captured) in self._lacking else ""
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
         """Announce the next fetch; `begun` is called when the fetch has arrived."""

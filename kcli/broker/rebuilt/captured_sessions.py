@@ -147,11 +147,11 @@ class CapturedSessions:
         if capacity is None or not capacity.is_full:
             return ""
         if any(not capacity.saw_grant(session) for session in self.older):
-            return "which sessions there were before, and since when"
+            return "which sessions existed before the capture, and since when"
         session = captured.granted or captured.session_id
         shard = capacity.shard_of(session) if session else self._turns.get(captured_key(captured), -1)
         if (captured.server, shard) in self._unclear:
-            return "what followed from something else that it does not tell"
+            return "consequences of other facts that it does not show"
         reason = capacity.doubt(shard, captured.ns, captured.response_ns or captured.ns)
         if reason:
             self._unclear.add((captured.server, shard))

@@ -162,7 +162,7 @@ class SessionCapacity:
     def doubt(self, shard: int, asked_ns: int, answered_ns: int) -> str:
         """Return why the sessions in this shard after a fetch are unknown; "" if they are known."""
         if sum(span.overlaps(asked_ns, answered_ns) for span in self._changes.get(shard, ())) > 1:
-            return "which of several requests that were under way at once came first"
+            return "the order of requests that were sent at the same time"
         just_old = (
             asked_ns - CLOCK_NS <= life.begin + EVICTION_MS * 10**6 <= answered_ns + CLOCK_NS
             for session, life in self._lives.items()

@@ -137,7 +137,7 @@ class Login:
         if self.user is None:
             return "" if api_key in NEEDED_TO_LOG_IN else "a request before the login"
         over = self._ends is not None and self.logins.clock.time() > self._ends
-        return "the session is over, and no login came" if over and api_key not in NEEDED_TO_LOG_IN else ""
+        return "the session has expired without a new login" if over and api_key not in NEEDED_TO_LOG_IN else ""
 
     def handshake(self, name: str, version: int) -> int:
         """Begin a login or a reauthentication by a mechanism; return the error code. version: of SaslHandshake."""

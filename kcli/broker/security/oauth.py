@@ -66,9 +66,9 @@ class TokenRules:
             until, name = float(claims["exp"]), claims[self.subject]
             since = max(float(claims.get(each, 0)) for each in ("iat", "nbf"))
         except (KeyError, TypeError, ValueError):
-            raise LoginError("the token lacks a claim, or has one that is odd") from None
+            raise LoginError("the token lacks a claim, or has a malformed one") from None
         if not now < until + self.leeway or since > now + self.leeway:
-            raise LoginError("the token's time is over, or has not come")
+            raise LoginError("the token has expired, or is not valid yet")
         audience = claims.get("aud", [])
         audiences = {audience} if isinstance(audience, str) else {each for each in audience if isinstance(each, str)}
         if (self.audience and audiences.isdisjoint(self.audience)) or self.issuer not in ("", claims.get("iss")):

@@ -109,7 +109,7 @@ class ServeOptions:
 @click.option(
     "--users", "users_file", type=EXISTING, help="File of users, one NAME:PASSWORD per line; clients must log in."
 )
-@refused("a log begins at its beginning: --from takes all of the capture", "--where", "--since", "--until")
+@refused("--from needs the whole capture, with the beginning of each log", "--where", "--since", "--until")
 @reading_options
 @quiet_option("Print only the address.")
 def serve(**values: Any) -> None:
@@ -202,7 +202,7 @@ def setting(text: str) -> tuple[str, str]:
 
 def wanted_topic(text: str) -> tuple[str, int | None]:
     name, _, count = text.partition(":")
-    fault = name_fault(name) or ("the metadata log goes by this name" if name == CLUSTER_METADATA else None)
+    fault = name_fault(name) or ("this is the name of the metadata log" if name == CLUSTER_METADATA else None)
     if fault:
         raise UsageError(f"--topic {text}: {fault}")
     if count and not (count.isdigit() and int(count)):

@@ -67,7 +67,7 @@ def capture(
     quiet = options.pop("quiet")
     ring = take_ring(options, output)
     if output and not ring.keeps and not overwrite and Path(output).is_file() and Path(output).stat().st_size:
-        raise UsageError(f"-o {output}: is there already (--overwrite replaces it)")
+        raise UsageError(f"-o {output}: exists already (--overwrite replaces it)")
     view = view_of(options, output, quiet=quiet)
     packets = PacketCapture(
         capture_words(interface, options["ports"], hosts), lambda count: tell_dropped(count, quiet, " so far")
@@ -93,7 +93,7 @@ def capture(
 def tell_dropped(count: int, quiet: bool, when: str = "") -> None:
     """Write a line about packets that the kernel dropped."""
     if count and not quiet:
-        remedy = "--port and --host take fewer"
+        remedy = "--port and --host capture fewer"
         print_note(f"kcli: the kernel dropped {count:,} packets{when} that came too fast ({remedy})")
 
 

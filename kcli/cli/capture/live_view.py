@@ -142,7 +142,9 @@ class LiveView:
             await self._reading
         await self.process.wait()
         if self.left_out:
-            print_note(f"kcli: {self.left_out:,} bytes of packets are not shown: they came faster than they could be")
+            print_note(
+                f"kcli: {self.left_out:,} bytes of packets are not shown: they came faster than kcli could show them"
+            )
         if self._failure is not None:
             raise self._failure
 

@@ -68,7 +68,7 @@ def watch(when: str, options: dict[str, Any], keep: Callable[[], Path | None], m
 
     def found(line: bytes) -> None:
         if line.startswith(b'{"timestamp"') and (folder := keep()) is not None:
-            last = f"; no more are saved, this is number {MOST_MOMENTS}" if moments() == MOST_MOMENTS else ""
+            last = f"; this is number {MOST_MOMENTS}, and no more are saved" if moments() == MOST_MOMENTS else ""
             print_note(f"kcli: packets around an exchange of --when are saved in {folder}{last}")
 
     return LiveView([*words, "--quiet"], found)

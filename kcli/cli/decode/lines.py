@@ -93,7 +93,9 @@ class DecodedLines:
     def response_plan(self, api: str | None, version: int | None) -> Plan:
         """Plan a response. Raises InputError without the API and version of its request."""
         if api is None or version is None:
-            raise InputError(f'of which request? --api and --api-version, or "{KEY}" and "{VERSION}" in the line')
+            raise InputError(
+                f'the request is unknown: --api and --api-version expected, or "{KEY}" and "{VERSION}" in the line'
+            )
         key = catalog(self.options["dialect"]).api_key(api)
         between = f',"{KEY}":{key},"{VERSION}":{version},"response":'
         header = messages.response_header(key, version, self.options["dialect"])

@@ -190,7 +190,7 @@ def decode_piece(
         from kcli.capture.first_bytes import protocol_of  # whole messages need none
 
         if name := protocol_of(data):
-            return [InputError(f"begins as {name}: no message of Kafka's")]
+            return [InputError(f"begins like {name}: not a Kafka message")]
     return found
 
 

@@ -206,8 +206,8 @@ def left_over(codec: MessageCodec, data: bytes, end: int) -> InputError:
     if is_padding(codec, data[end:]):
         sent = "as some clients send (_trailing)"
         slip = ": is it a tag section too many?" if data[end:] == EMPTY_SECTION else ""
-        return PaddingError(f"{codec.what}: {size} behind the message at {end:#x}, {sent}{slip}")
-    return DecodeError(TRAILING, end, f"{size} left behind the message at {end:#x}", what=codec.what)
+        return PaddingError(f"{codec.what}: {size} after the message at {end:#x}, {sent}{slip}")
+    return DecodeError(TRAILING, end, f"{size} left after the message at {end:#x}", what=codec.what)
 
 
 def show_table(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any]) -> list[InputError]:
@@ -255,7 +255,7 @@ def show_spans(data: bytes, frame: Frame, shape: Shape, options: dict[str, Any])
         if options["records"] in ("batches", "full"):
             spans, found = with_batches(spans, options, message_name)
         if end < len(data):
-            rest = Span(TRAILING, end, len(data), "bytes behind the message", bytes(data[end:]))
+            rest = Span(TRAILING, end, len(data), "bytes after the message", bytes(data[end:]))
             spans.append(hide_span(rest) if hidden else rest)
             found.append(left_over(codec, data, end))
     except DecodeError as error:

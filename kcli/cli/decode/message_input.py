@@ -156,7 +156,7 @@ def uneven_frames(data: bytes, note: Callable[[InputError], None]) -> Iterator[F
     while at < len(data):
         size, left = int.from_bytes(data[at : at + PREFIX], "big"), len(data) - at - PREFIX
         if at and not is_length(data[at:]):
-            note(DecodeError("", at, f"{counted(len(data) - at, 'byte')} left behind the frame at {at:#x}"))
+            note(DecodeError("", at, f"{counted(len(data) - at, 'byte')} left after the frame at {at:#x}"))
             return
         if size > left:
             missing = f"{counted(size - left, 'byte')} missing"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--client", "--client-id", metavar="ID", help="Only findings that may concern this client.")
 @click.option("--topic", metavar="T", help="Only findings that may concern this topic.")
 @choosing_findings()
-@refused("findings are of many exchanges; --client, --group, --topic, --since and --until choose them", "--where")
+@refused("a finding is about many exchanges; --client, --group, --topic, --since and --until choose them", "--where")
 @click.option("--follow", is_flag=True, help="Read a live stream, and show each finding when it appears.")
 @click.option("--report", "page", metavar="OUT", help="Also write the page of `kcli report`, with these findings.")
 @metrics_option

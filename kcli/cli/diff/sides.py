@@ -105,7 +105,7 @@ def hidden(found: list[FieldDifference], expected_bytes: bytes, got_bytes: bytes
 
 def trailing(data: bytes, end: int) -> list[Span]:
     """Return the bytes after the end of the message; None if there are none."""
-    return [Span(TRAILING, end, len(data), "bytes behind the message", data[end:])] if end < len(data) else []
+    return [Span(TRAILING, end, len(data), "bytes after the message", data[end:])] if end < len(data) else []
 
 
 def batch_differences(expected_bytes: bytes, got_bytes: bytes, secrets: bool) -> list[FieldDifference] | None:

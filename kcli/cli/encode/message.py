@@ -111,7 +111,7 @@ def template_of(side: str, api: str | None, version: int | None, dialect: str | 
     from kcli.schemas.vectors.template import template
 
     if api is None:
-        raise UsageError("--template: of which message? --api NAME expected")
+        raise UsageError("--template: --api NAME expected")
     tables = catalog(dialect)
     known = tables.known(tables.api_key(api))
     chosen = known.versions.hi if version is None else version
@@ -177,7 +177,7 @@ def checked(row: Any, place: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise InputError("a JSON object expected, as decode prints it", file=place)
     if "_error" in row:
-        raise EncodeError("_error", "this message did not decode whole", file=place)
+        raise EncodeError("_error", "this message could not be decoded to its end", file=place)
     return row
 
 

@@ -65,8 +65,8 @@ def kind_of_start(start: bytes, path: str) -> str:
     if begins_batch(start):
         return "batch"  # cut, or with a wrong length or magic
     raise InputError(
-        f"nothing that kcli knows (it begins with {start_text(start[:8])}): a capture, log segment, snapshot, "
-        "metadata log, Parquet file, key log, message in bytes or hex, or a folder of these expected",
+        f"not a kind of file that kcli reads (it begins with {start_text(start[:8])}): a capture, log segment, "
+        "snapshot, metadata log, Parquet file, key log, message in bytes or hex, or a folder of these expected",
         file=name_of(path),
     )
 

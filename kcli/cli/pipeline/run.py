@@ -76,7 +76,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
 @click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
 @click.option("--py-files", metavar="FILE,...", help="Python archives for Spark workers.")
-@refused("tables are added to, run after run; queries of them choose", "--where", "--since", "--until")
+@refused("each run adds to the tables; queries of them choose", "--where", "--since", "--until")
 @port_option
 @click.option(
     "--shares",
@@ -193,7 +193,7 @@ def manifest_files(inputs: tuple[str, ...], options: dict[str, Any]) -> list[Sto
     if manifest != "-":
         return [] if manifest is None else listed_in(manifest)
     if options["stream"]:
-        raise UsageError("--manifest -: with --stream it is read again and again (a file expected)")
+        raise UsageError("--manifest -: --stream reads it repeatedly (a file expected)")
     return captures_of(standard_input(), "standard input")
 
 
@@ -207,7 +207,7 @@ def run_and_say(inputs: Inputs, output: str, size: int, options: dict[str, Any],
         if not options["quiet"] and not options["stream"]:
             print_summary(summary, output, bool(options["page"]))
             if options["engine"] == "spark" and summary.files and is_small(size, options):
-                print_note("Hint: so little is read sooner with --engine local, which starts no Spark")
+                print_note("Hint: --engine local reads so little input faster, because it does not start Spark")
         if options["page"]:
             from kcli.cli.pipeline.report import write_page
 
@@ -225,7 +225,7 @@ def check_engine(output: str, options: dict[str, Any]) -> None:
     check_output(output)
     for name, shown in OF_SPARK.items():
         if options.get(name):
-            raise UsageError(f"--{shown} is for Spark, which --engine local does without")
+            raise UsageError(f"--{shown} is for Spark, which --engine local does not use")
 
 
 def is_small(size: int, options: dict[str, Any]) -> bool:

@@ -52,7 +52,7 @@ def check_live(files: tuple[str, ...], options: dict[str, Any]) -> bool:
     if options["topic"] is None:
         raise UsageError("--topic: missing (of the live topic)")
     if options["follow"] and options["format_"] not in FOLLOWED:
-        raise UsageError(f"--follow: rows as they come have --format {' or '.join(FOLLOWED)}, or --values")
+        raise UsageError(f"--follow: --format {' or '.join(FOLLOWED)}, or --values expected")
     if options["from_offset"] is not None and options["last"] is not None:
         raise UsageError("--from-offset, --last: one of them at most")
     return True

@@ -95,7 +95,7 @@ from kcli.temporary import TemporaryFolder
 )
 @time_options
 @refused(
-    "answers depend on what was asked before; --only, --skip, --client-id, --since and --until choose requests",
+    "responses depend on earlier requests; --only, --skip, --client-id, --since and --until choose requests",
     "--where",
 )
 @port_option

@@ -17,7 +17,9 @@ def are_metadata(paths: tuple[str, ...]) -> bool:
     """Return whether these are folders of metadata logs. Raises UsageError if only some are."""
     found = [is_metadata(Path(path)) for path in paths]
     if any(found) and not all(found):
-        raise UsageError(f"{paths[found.index(False)]}: no metadata log, and others are: one page shows one kind")
+        raise UsageError(
+            f"{paths[found.index(False)]}: not a metadata log, but other inputs are: a page shows one kind"
+        )
     return all(found)
 
 

@@ -65,7 +65,7 @@ def headline(message: Message, version: int | None, api: Api | None, label: str 
     if api is not None and message.kind in PAIR:
         is_request = message.kind == "request"
         header = api.request_header_version(version) if is_request else api.response_header_version(version)
-        line += f", behind a {message.kind} header v{header}"
+        line += f", after a {message.kind} header v{header}"
     return line
 
 
@@ -75,7 +75,9 @@ def provenance(message: Message) -> list[str]:
     found = [f"releases: {'; '.join(lines)}"] if lines else []
     if message.aliases:
         found.append(f"once named {', '.join(message.aliases)}")
-    found += [f"{each.name}: version {each.versions} lay otherwise (--variants shows it)" for each in message.variants]
+    found += [
+        f"{each.name}: version {each.versions} had another layout (--variants shows it)" for each in message.variants
+    ]
     return found
 
 

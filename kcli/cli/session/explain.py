@@ -173,7 +173,8 @@ def line_of(finding: SessionFinding, tracker: Tracker, form: str) -> str:
     client = f"{finding.client_id} " if finding.client_id else ""
     return (
         f"{when(finding.ns) or '-'} {finding.connection} #{finding.correlation_id} {client}session "
-        f"{finding.session_id}: {finding.rule} ({finding.verdict.side}{'' if finding.verdict.severity == 'error' else ', note'}): "
+        f"{finding.session_id}: {finding.rule} "
+        f"({finding.verdict.side}{'' if finding.verdict.severity == 'error' else ', note'}): "
         f"{finding.message(names)}"
     )
 

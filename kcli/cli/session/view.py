@@ -106,7 +106,7 @@ def closing_lines(findings: int, losses: str, files: str) -> Iterator[Line]:
 def losses_text(ended: Iterable[ObservedSession], sessionless: Iterable[SessionlessFetches]) -> str:
     """Describe what fetches lose by sessions that a broker did not grant, or evicted; "": nothing."""
     refused, evicted = sum(it.not_granted for it in sessionless), sum(it.end == "evicted" for it in ended)
-    parts = [f"{counted(refused, 'session')} asked for and not granted"] * (refused > 0)
+    parts = [f"{counted(refused, 'session')} requested and not granted"] * (refused > 0)
     return ", ".join([*parts, *[f"{counted(evicted, 'session')} evicted"] * (evicted > 0)])
 
 
@@ -157,9 +157,9 @@ def ending(session: ObservedSession) -> str:
         "emptied": "its last partition was forgotten",
         "closed": "closed by the client",
         "replaced": "closed by a full fetch",
-        "left behind": "left behind in the broker's cache",
+        "left behind": "left in the broker's cache",
         "connection lost": "its connection was lost",
-        "capture end": "not before the capture's end",
+        "capture end": "still open at the capture's end",
     }.get(session.end or "", session.end or "")
     if session.evictor:
         text += f" by session {session.evictor} at {clock(session.evicted_ns)}"
@@ -219,5 +219,5 @@ def why_sessionless(client: SessionlessFetches) -> str:
     if client.version < 7:
         return "this version has no sessions"
     if client.not_granted:
-        return f"a session was asked for and not granted {counted(client.not_granted, 'time', 'times')}"
+        return f"a session was requested and not granted {counted(client.not_granted, 'time', 'times')}"
     return "no session is wanted"

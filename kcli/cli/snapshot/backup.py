@@ -76,9 +76,9 @@ def backup(source: str, output: str, quiet: bool, dialect: str | None) -> int:
 def refuse_place(folder: Path, target: Path) -> None:
     """Raise UsageError if the target exists, or lies within the copied folder."""
     if os.path.lexists(target):
-        raise UsageError(f"-o {target}: is there already (a new folder expected)")
+        raise UsageError(f"-o {target}: exists already (a new folder expected)")
     if folder.resolve() in (target.resolve(), *target.resolve().parents):
-        raise UsageError(f"-o {target}: lies in {folder}, which is copied")
+        raise UsageError(f"-o {target}: is inside {folder}, which is copied")
 
 
 def original(copied: str, made: Path, folder: Path) -> Path:

@@ -104,7 +104,7 @@ def cures(found: list[Obstacle], source: str) -> Iterator[str]:
         text = "cure, on each node while it is stopped: a snapshot after these records, from which nodes start"
         yield f"{text}: kcli snapshot create --log {log}"
     for path in sorted({each.file for each in found if each.is_bootstrap}):
-        yield f"cure: put {path} aside, which only an empty log needs"
+        yield f"cure: move {path} away; only an empty log needs it"
 
 
 def write_misfit(found: Misfit, form: str) -> None:
@@ -136,5 +136,5 @@ def summary(level: int | None, target: int) -> str:
     if target == level:
         return f"{step}: no change"
     if refused_by_kafka(level, target):
-        return f"{step}: a downgrade that Kafka refuses, whatever there is to lose"
+        return f"{step}: Kafka refuses this downgrade, even if nothing would be lost"
     return f"{step}: a downgrade that Kafka allows"

@@ -66,9 +66,9 @@ def create(  # noqa: PLR0913  the command's options
     loader = loaded.loader
     if loader.split is not None:
         first, after = loader.split
-        raise UsageError(f"--at-offset {at_offset} lies inside a batch: {first} or {after} would not")
+        raise UsageError(f"--at-offset {at_offset} is inside a batch: {first} or {after} would not")
     if loader.held is not None:
-        raise InputError(f"offset {loader.image.provenance.end_offset} lies inside a metadata transaction", file=log)
+        raise InputError(f"offset {loader.image.provenance.end_offset} is inside a metadata transaction", file=log)
     if not loader.image.provenance.end_offset:
         raise InputError("the log is empty: there is nothing to take a snapshot of", file=log)
     provenance = loader.image.provenance

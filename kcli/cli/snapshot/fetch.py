@@ -91,7 +91,7 @@ async def run(
                 machine.start_over()
                 await drive(client, machine, sink, advance)
                 if not sink.finish():
-                    raise InputError(f"{sink.part}: fetched whole, but it is not sound: see `kcli snapshot verify`")
+                    raise InputError(f"{sink.part}: fetched completely, but it is damaged: see `kcli snapshot verify`")
     finally:
         sink.close()
         await client.close()
@@ -141,7 +141,7 @@ class PartFile:
         self.close()
         self.id = machine.id
         if self.final.exists():
-            self.notify(f"{self.final} is there already")
+            self.notify(f"{self.final} exists already")
             return None
         source = {"leader": machine.leader, "address": list(machine.target)}
         self.resumed = self.resume and self.part.exists() and read_note(self.note) == source
@@ -150,7 +150,7 @@ class PartFile:
         self.stream = private_part(self.part, keep=self.resumed)
         size = self.stream.seek(0, os.SEEK_END)
         if self.resumed and size:
-            self.notify(f"goes on at byte {size:,} of {self.part}")
+            self.notify(f"continues at byte {size:,} of {self.part}")
         return size
 
     def write(self, piece: Write, machine: SnapshotFetch) -> None:

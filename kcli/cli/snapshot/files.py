@@ -24,7 +24,7 @@ def place_snapshot(folder: Path, identity: SnapshotId) -> Iterator[tuple[IO[byte
     folder.mkdir(parents=True, exist_ok=True)
     final = folder / identity.file_name
     if final.exists():
-        raise UsageError(f"{final} is there already (another directory expected)")
+        raise UsageError(f"{final} exists already (another directory expected)")
     with open_output(final, (), sealed=True) as stream:
         yield stream, final
 

@@ -68,7 +68,7 @@ class ImageOptions:
     "--at-offset",
     type=click.IntRange(min=0),
     metavar="N",
-    help="The state before log offset N, or before the batch that it lies in.",
+    help="The state before log offset N, or before the batch that contains it.",
 )
 @click.option("--at-time", metavar="TIME", help="The state at this time (ISO 8601), by the log.")
 @click.option("--path", metavar="GLOB", help="Print the nodes that match this path, as `tree` does: 'topics/byName/*'.")

@@ -95,7 +95,7 @@ class LeaderSearch:
         text = f"no leader: {counted(len(follower.bootstrap), 'node')} asked, the epoch is {follower.epoch}"
         if self.requests >= len(follower.bootstrap) and not self.was_reported:
             self.was_reported = True
-            warn(f"{text}; trying on (what is wrong: kcli snapshot doctor {nodes})")
+            warn(f"{text}; still trying (to find the cause: kcli snapshot doctor {nodes})")
         if now - self.since > self.patience:
             raise NetworkError(f"{text}, for {self.patience:.0f} s (kcli snapshot doctor {nodes})")
 

@@ -139,7 +139,7 @@ def summary(node: FolderNode, first: int, shown: int) -> str:
     """Describe the changes: their number, their offsets, and the unknown parts."""
     base = node.base(first)
     if base is None:
-        return "no changes: the log has no snapshot that it goes on from"
+        return "no changes: the log has no snapshot to start from"
     began = max(first, base)
-    missing = f"; what is before {base} has no state before it, and is not shown" if first < base else ""
-    return f"{counted(shown, 'change')} from offset {began} on{missing}; the metadata does not hold who made them"
+    missing = f"; changes before {base} are not shown, because the state before them is unknown" if first < base else ""
+    return f"{counted(shown, 'change')} from offset {began} on{missing}; the metadata does not record who made them"

@@ -38,7 +38,7 @@ def growth_lines(answer: dict[str, Any]) -> Iterator[str]:
     limit = settings["metadata.log.max.record.bytes.between.snapshots"]
     by_bytes = f"{ahead['nextSnapshotByBytes']} by bytes ({rounded_bytes(limit)})"
     by_age = f"{ahead['nextSnapshotByAge'] or 'never'} by age"
-    yield f"next snapshot, if it goes on so: {by_bytes}, {by_age}"
+    yield f"next snapshot, at this growth: {by_bytes}, {by_age}"
     size = rounded_bytes(settings["metadata.max.retention.bytes"])
     per_day = rounded_bytes(ahead["folderBytesPerDay"])
     full = f"{size} reached {ahead['retentionBytesReached'] or 'never'}, {per_day} a day"
@@ -61,7 +61,7 @@ def file_lines(answer: dict[str, Any], room: int | None) -> Iterator[str]:
 
 def taken_text(each: dict[str, Any]) -> str:
     if each["lostOffsets"] is None:
-        return "nothing of the state" if each["kind"] == "snapshot" else "history, nothing of the state"
+        return "no state" if each["kind"] == "snapshot" else "history, but no state"
     if each["stateEndsAt"] is None:
         return "everything: no other file has a state"
     named = ", ".join(f"{count:,} {name}" for name, count in list(each["lostRecords"].items())[:MOST_TYPES])

@@ -167,7 +167,7 @@ def soundness(loaded: Loaded, dialect: str | None) -> Iterator[Fitness]:
     yield from (Fitness("error", text) for _, text in loader.problems[:20] if not errors)
     if loader.held is not None:
         end = loader.image.provenance.end_offset
-        yield Fitness("error", f"offset {end} lies inside a metadata transaction")
+        yield Fitness("error", f"offset {end} is inside a metadata transaction")
     if loaded.note is not None:
         yield Fitness("note", loaded.note)
 
@@ -202,7 +202,7 @@ def carry_out(
     remove = node.in_the_way(final if stays else None)
     if remove and not options.force:
         files_text = f"{counted(len(remove), 'file')}, {remove[0].name} first"
-        raise UsageError(f"{node.partition}: there is a metadata log already ({files_text}): --force removes it")
+        raise UsageError(f"{node.partition}: a metadata log exists already ({files_text}): --force removes it")
     if options.dry_run:
         done = [*(f"would remove {each}" for each in remove), f"would {'keep' if stays else 'write'} {final}"]
         done += [] if node.known else [f"would write {node.log_dir / 'meta.properties'}"]

@@ -50,7 +50,7 @@ class RestoredNode:
         """
         voter = next((each for each in voters if each.id == self.node_id), None)
         if voters and voter is None:
-            yield Fitness("error", f"node {self.node_id} is none of the voters ({', '.join(map(str, voters))})")
+            yield Fitness("error", f"node {self.node_id} is not among the voters ({', '.join(map(str, voters))})")
         directory = voter.directory if voter else None
         expected = {"node.id": self.node_id, "cluster.id": self.cluster_id, "directory.id": directory}
         for name, value in expected.items() if self.known else ():

@@ -141,7 +141,7 @@ def run_query(query: str | None, files: tuple[str, ...], options: dict[str, Any]
     with open_engine(inputs, captured, options["timeout"], decoder) as engine:
         if query is None:
             if "-" in files:
-                raise UsageError("QUERY: missing; it can't be asked for where standard input is read")
+                raise UsageError("QUERY: missing; kcli can't ask for it, because standard input is an input")
             prompt(engine, options["format_"], quiet=options["quiet"])
             return
         with open_output(options["output"], files) as out:

@@ -19,9 +19,9 @@ from kcli.metrics.figures import IDLE, REPLICATION, WINDOW_S, LiveFigures
 MOST_FINDINGS = 3  # shown in full
 HELP = (
     "1-5, Tab   clients, brokers, topics, groups, APIs",
-    "s, r       sort by another figure; the other way round",
+    "s, r       sort by another figure; reverse the order",
     "/          only rows whose names have a text; Esc shows all again",
-    "i          fold or unfold Fetches without news, and those of brokers",
+    "i          fold or unfold Fetches without records, and those of brokers",
     "w          the latest seconds, or all since the start",
     "p          stand still, and go on",
     "f          all findings",
@@ -183,7 +183,7 @@ class View:
         if not self.groups_fetches or not any(rates.values()):
             return ""
         return cut(
-            f"folded: {rates[IDLE]:,.1f} Fetches/s without news, {rates[REPLICATION]:,.1f} of brokers (i unfolds)",
+            f"folded: {rates[IDLE]:,.1f} Fetches/s without records, {rates[REPLICATION]:,.1f} of brokers (i unfolds)",
             columns,
         )
 

@@ -29,9 +29,10 @@ LEVELS = {"gzip": "compression.gzip.level", "lz4": "compression.lz4.level", "zst
 
 
 class Sender:
-    """wake: set it when there may be something to send. room: is set when an answer makes room, or the sender gives up.
+    """Sends the batches of one topic. wake: set by callers when there may be a batch to send; room: set when a response
+    frees memory, or the sender gives up.
 
-    error: why it gave up; None while it goes on. producer_id: id and epoch; -1 each where it is not idempotent.
+    error: why it gave up; None while it sends. producer_id: id and epoch, -1 each if the producer is not idempotent;
     discovery: see `Producer`.
     """
 
@@ -74,7 +75,9 @@ class Sender:
         return self.accumulator.next_wait(now) or (0.05 if self.leaders.is_busy else None)
 
     def _take_ready(self, now: float) -> dict[int, list[Waiting]]:
-        """Take at most one batch of each partition, by leader, for leaders with an open connection."""
+        """Take at most one batch of each partition, up to max.request.size a leader, for leaders with an open
+        connection.
+        """
         by_node: dict[int, list[Waiting]] = {}
         sizes: dict[int, int] = {}
         for queue in self.accumulator.sendable(now):

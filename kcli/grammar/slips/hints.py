@@ -78,7 +78,7 @@ def frame_hints(
     if version in versions:
         layout = layout_of(version)
         found += header_hint(layout, frame, dialect)
-        found += version_hint(behind_header(layout, others), frame, f", behind the header of v{version}")
+        found += version_hint(behind_header(layout, others), frame, f", after the header of v{version}")
         found += [*field_hints(layout, frame), *repeated_hints(layout, frame), *throughout_hints(layout, frame)]
     return found
 

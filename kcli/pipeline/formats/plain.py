@@ -44,7 +44,7 @@ class PlainRuns:
         place = self.place / f"{entry.run:08d}.json"
         if place.exists():
             raise InputError(
-                f"run {entry.run} is there already: did another `kcli pipeline run` write here?", file=place.uri
+                f"run {entry.run} exists already: did another `kcli pipeline run` write here?", file=place.uri
             )
         place.write(dumps(entry.as_dict()).encode())
         publish(entry)

@@ -192,7 +192,7 @@ class Undo:
             yield self.tool("kafka-configs", "--alter", *words, "--delete-config", row["mechanism"])
             return
         value = f"{row['mechanism']}=[iterations={before['iterations']},password=PASSWORD]"
-        yield "# the password is in no metadata: put it in the place of PASSWORD"
+        yield "# the metadata has no passwords: replace PASSWORD"
         yield "# " + self.tool("kafka-configs", "--alter", *words, "--add-config", value)
 
 

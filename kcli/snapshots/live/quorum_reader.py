@@ -167,7 +167,7 @@ class QuorumReader(ABC):
         if self.state == "download":
             return self.take_download(partition, code)
         if code:
-            raise SnapshotFetchError(f"{self.addressee} does not give the metadata log: {named(code)}")
+            raise SnapshotFetchError(f"{self.addressee} does not offer the metadata log: {named(code)}")
         return self.take_fetch(partition)
 
     def lost(self) -> Restart | None:
@@ -188,7 +188,7 @@ class QuorumReader(ABC):
         if code == POSITION_OUT_OF_RANGE:
             return self.overshot()
         if code:
-            raise SnapshotFetchError(f"{self.addressee} does not give snapshot {self.id}: {named(code)}")
+            raise SnapshotFetchError(f"{self.addressee} does not offer snapshot {self.id}: {named(code)}")
         return self.take_bytes(partition)
 
     def take_bytes(self, partition: Mapping[str, Any]) -> Write | Restart:
@@ -236,7 +236,7 @@ class QuorumReader(ABC):
             return self.fetch_again(f"node {self.leader} leads now")
         self.refusals += 1
         if self.leader is not None and self.leader not in self.known and self.refusals > 2 * len(self.bootstrap):
-            leads = f"node {self.leader} leads (epoch {self.epoch}), at an address that {answerer} does not give"
+            leads = f"node {self.leader} leads (epoch {self.epoch}), at an address that {answerer} does not return"
             raise SnapshotFetchError(f"{leads} (before 3.9 none does): give every controller to --bootstrap")
         return self.turn_away()
 

@@ -112,7 +112,7 @@ def bystanders(answers: Sequence[ControllerAnswer], quorum: Described, bootstrap
     for each in answers:
         if each.error or each.node is None or each.node in voters:
             continue
-        text = f"{each.name} is none of the voters {', '.join(map(str, voters))}"
+        text = f"{each.name} is not among the voters {', '.join(map(str, voters))}"
         advice = f"if it is to vote, on the node: {add_line(bootstrap)}"
         yield Finding("not-a-voter", "warning", each.subject, {"voters": voters}, advice, text)
 

@@ -110,15 +110,15 @@ def stale_members(quorum: Described, bootstrap: str = ANYWHERE) -> Iterator[Find
         if other is not None:
             evidence["fetchesAs"] = other.key.directory
             text = f"voter {voter.key} does not fetch; node {node} fetches as an observer, in {other.key.directory}"
-            advice = f"where the disk was replaced: {remove}, then on the node: {add_line(bootstrap)}"
+            advice = f"if the disk was replaced: {remove}, then on the node: {add_line(bootstrap)}"
             yield Finding("directory-id-mismatch", "warning", {"node": node}, evidence, advice, text)
         else:
             text = f"voter {voter.key} does not fetch: it is {quorum.end - voter.end:,} records behind"
-            advice = f"start node {node}" + (f"; where it is lost for good: {remove}" if directory else "")
+            advice = f"start node {node}" + (f"; if it is lost for good: {remove}" if directory else "")
             yield Finding("stale-voter", "warning", {"node": node}, evidence, advice, text)
     for each in filter(quorum.is_stale, quorum.observers):
         evidence = {"directoryId": each.key.directory, "behind": quorum.end - each.end}
         text = f"observer {each.key} does not fetch any more"
         yield Finding(
-            "stale-observer", "info", {"node": each.key.id}, evidence, "the leader forgets it by itself", text
+            "stale-observer", "info", {"node": each.key.id}, evidence, "the leader removes it without a command", text
         )

@@ -64,8 +64,8 @@ def at(voter: VoterKey) -> str:
 def missing_advice(quorum: Quorum, voter: VoterKey) -> str:
     back = f"bring node {voter.id} back, or give its folder, too"
     if not quorum.electable:
-        return f"{back}; where it is lost for good, a new quorum: kcli snapshot restore {quorum.best.path}"
-    return f"{back}; where it is lost for good: {removal(voter)}"
+        return f"{back}; if it is lost for good, a new quorum: kcli snapshot restore {quorum.best.path}"
+    return f"{back}; if it is lost for good: {removal(voter)}"
 
 
 def removal(voter: VoterKey) -> str:
@@ -105,8 +105,8 @@ def impostors(quorum: Quorum) -> Iterator[Finding]:
         evidence |= {"directoryIdOf": owner.id} if owner else {}
         owned = f", that of voter {owner.id}" if owner else ""
         text = f"{node.name} has directory id {own}{owned}; voter {node.id} has {namesake.directory}: it is not elected"
-        back = f"where the disk is the old one: directory.id={namesake.directory} in {node.path}/meta.properties"
-        new = f"where it is a new one, under a leader: {removal(namesake)}, then on the node: {add_line()}"
+        back = f"if the disk is the old one: directory.id={namesake.directory} in {node.path}/meta.properties"
+        new = f"if it is a new one, once a leader is elected: {removal(namesake)}, then on the node: {add_line()}"
         advice = f"{back}; {new}"
         yield Finding("directory-id-mismatch", grave(quorum), subject_of(node), evidence, advice, text)
 
@@ -143,8 +143,8 @@ def outsider(quorum: Quorum, node: QuorumNode) -> Finding:
     """Return the finding that a node's id is no voter's, which is right for a broker."""
     known = [voter.id for voter in quorum.voters]
     evidence = {"voters": known, "directoryId": node.identity.directory_id, "logEnd": node.end, "epoch": node.epoch}
-    text = f"{node.name} is none of the voters {', '.join(map(str, known))}"
-    add = f"on the node, under a leader: {add_line()}"
+    text = f"{node.name} is not among the voters {', '.join(map(str, known))}"
+    add = f"on the node, once a leader is elected: {add_line()}"
     if is_broker(quorum, node):
         advice = "a broker does not vote"
         return Finding("not-a-voter", "info", subject_of(node), evidence, advice, f"{text}: it is a broker")
@@ -205,7 +205,7 @@ def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
                 if wins and not running:
                     severity = "critical"
                     text += f": it can be elected, and all {behind} are lost then"
-                    advice = f"do not start it so: copy __cluster_metadata-0 of {best.path} into {node.path} first"
+                    advice = f"do not start it yet: copy __cluster_metadata-0 of {best.path} into {node.path} first"
             yield Finding("log-behind", severity, subject_of(node), evidence, advice, text)
 
 

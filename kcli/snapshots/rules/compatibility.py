@@ -21,7 +21,7 @@ from kcli.topic_names import SHARE_STATE
 CHANGED = (7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33)  # levels that added metadata to that of the level before
 KRAFT = "kraft.version"
 ZOOKEEPER_GONE = 22  # 4.0-IV0
-MIGRATION_ADVICE = "finish it under 3.9, as 4.0 and later leave ZooKeeper's brokers behind"
+MIGRATION_ADVICE = "finish it under 3.9, because 4.0 and later do not support ZooKeeper"
 STATE_TOPICS = {SHARE_STATE: 26}  # {topic with a feature's state: first level that has the feature}
 
 
@@ -108,7 +108,7 @@ def features(image: Image, target: int) -> Iterator[Misfit]:
     kraft = known.pop(KRAFT, 0)
     if kraft and not image.kraft_version and target >= FEATURES[KRAFT][1]:
         # 3.9 writes this record in a static quorum; nodes before 3.9 stop at it.
-        yield Misfit("note", f"a FeatureLevelRecord of {KRAFT} does not make the voters dynamic: nodes pass it over", 1)
+        yield Misfit("note", f"a FeatureLevelRecord of {KRAFT} does not make the voters dynamic: nodes ignore it", 1)
     elif kraft or image.kraft_version:
         known[KRAFT] = image.kraft_version or kraft
     for name, level in sorted(known.items()):

@@ -158,7 +158,7 @@ def judge_continuation(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
             text = f"its last record, {offset - 1}, is of epoch {epoch} in the log, the name says {snapshot.epoch}"
             yield SnapshotFinding("error", "continuation", text, None, name)
         elif (epoch := epoch_at(found, offset)) is not None and epoch < snapshot.epoch:
-            text = f"the log goes on at {offset} in epoch {epoch}, the snapshot's is {snapshot.epoch}"
+            text = f"the log continues at {offset} in epoch {epoch}, the snapshot's is {snapshot.epoch}"
             yield SnapshotFinding("error", "continuation", text, None, name)
 
 

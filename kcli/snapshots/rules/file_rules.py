@@ -15,7 +15,7 @@ STANDARD_INPUT = name_of(STDIN)  # its name is not judged
 STATES = {
     "part": "the name says that it is unfinished (.part)",
     "deleted": "the name says that it is about to be deleted (.deleted)",
-    "other": "the name has something behind .checkpoint",
+    "other": "the name continues after .checkpoint",
 }
 FORM = "<20-digit end offset>-<10-digit epoch>.checkpoint"
 
@@ -148,7 +148,7 @@ def judge_snapshot_controls(found: Evidence) -> Iterator[Judged]:
         if each.kind not in OF_SNAPSHOTS and each.value is not None:
             yield "error", None, f"record {each.offset}: {each.name} has no place in a snapshot"
         elif each.kind in (ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS) and each.batch:
-            yield "error", None, f"record {each.offset}: {each.name} stands outside the first batch"
+            yield "error", None, f"record {each.offset}: {each.name} is outside the first batch"
 
 
 @rule("voters")

@@ -170,7 +170,7 @@ def dynamic(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:
         elif was != each:
             yield Fitness("note", f"voter {was} becomes {each}")
     for number in sorted(known.keys() - then):
-        yield Fitness("note", f"voter {known[number]} is none any more")
+        yield Fitness("note", f"voter {known[number]} is no voter any more")
 
 
 def registrations(image: Image, voters: Sequence[Voter]) -> Iterator[Fitness]:

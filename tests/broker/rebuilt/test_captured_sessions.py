@@ -41,7 +41,7 @@ def test_a_slot_is_not_free_before_who_was_refused_at_the_same_time() -> None:
             assert sessions.arrival(close) == refused.response_ns + 1
             gone = fetch(3, session=(5, 7), error=70)
             assert sessions.arrival(gone) == gone.response_ns
-            assert sessions.unknown(refused) == "which of several requests that were under way at once came first"
-            assert sessions.unknown(refused) == "what followed from something else that it does not tell"
+            assert sessions.unknown(refused) == "the order of requests that were sent at the same time"
+            assert sessions.unknown(refused) == "consequences of other facts that it does not show"
 
     run(work())

@@ -106,7 +106,7 @@ def test_who_was_refused_found_the_shard_full() -> None:
     last = closed.asked_ns + 10**9
     assert told.capacity.taken_in(5, last, last + 5, ends=True) == last
     assert told.capacity.doubt(0, refused.asked_ns, answered) == (
-        "which of several requests that were under way at once came first"
+        "the order of requests that were sent at the same time"
     )
     late = 120 * 10**9
     assert told.capacity.doubt(0, late, late + 5) == "whether a session was just old enough to be evicted"

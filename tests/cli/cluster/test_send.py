@@ -137,7 +137,7 @@ def test_produce_without_acks_has_no_answer(
 @pytest.mark.parametrize(
     ("data", "words", "code", "message"),
     [
-        ("{}", (), 2, "which api?"),
+        ("{}", (), 2, "the API is unknown"),
         ("{}", ("--api", "Metadatum"), 2, "did you mean Metadata?"),
         ('{"topics": 3}', ("--api", "Metadata"), 3, "topics"),
         ("{]", ("--api", "Metadata"), 3, "not JSON: line 1, column 2"),

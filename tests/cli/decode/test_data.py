@@ -44,7 +44,7 @@ def test_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ("ConsumerProtocolAssignment", ASSIGNED[:-1], "userData: needs 4 bytes"),
         ("ConsumerProtocolAssignment", b"\0", "needs 2 bytes of version"),
         ("ConnectProtocolAssignment", b"\0\7\0\0", "has no version 7 (known: 0-2)"),
-        ("ConsumerProtocolAssignment", ASSIGNED + b"x", "1 byte left behind the message"),
+        ("ConsumerProtocolAssignment", ASSIGNED + b"x", "1 byte left after the message"),
     ):
         file.write_bytes(data)
         assert main(["decode", "data", name, str(file)]) == 3

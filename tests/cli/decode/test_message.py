@@ -87,7 +87,7 @@ def test_a_tree_shows_trailing_bytes(file: Path, capsys: pytest.CaptureFixture[s
     assert main(["decode", "request", str(file), "--format", "tree", "--unframed"]) == 3
     printed = capsys.readouterr()
     assert printed.out.splitlines()[-1].split()[1:4] == ["01", "02", "_trailing"]
-    assert printed.err.endswith("_trailing: 2 bytes left behind the message at 0xb1\n")
+    assert printed.err.endswith("_trailing: 2 bytes left after the message at 0xb1\n")
 
 
 def test_a_table_is_paths_and_values(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +212,7 @@ def test_what_some_clients_send_behind_a_message_is_noted_and_lawful(
     assert main(["decode", "request", str(file)]) == code
     printed = capsys.readouterr()
     assert base64.b64decode(json.loads(printed.out)["request"]["_trailing"]) == rest
-    assert text in printed.err and ("behind the message at 0x10, as some clients send" in printed.err) == (not code)
+    assert text in printed.err and ("after the message at 0x10, as some clients send" in printed.err) == (not code)
     if code:
         return
     assert main(["decode", "request", str(file), "-q"]) == 0
@@ -223,7 +223,7 @@ def test_what_some_clients_send_behind_a_message_is_noted_and_lawful(
 def test_bytes_left_over_are_an_error(file: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_bytes(PRODUCE + b"\1\2")
     assert main(["decode", "request", str(file), "--format", form]) == 3
-    assert "_trailing: 2 bytes left behind the message at" in capsys.readouterr().err
+    assert "_trailing: 2 bytes left after the message at" in capsys.readouterr().err
 
 
 def test_the_header_of_an_unknown_api_is_shown(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -116,7 +116,7 @@ def test_a_right_message_has_no_wrong_length(tmp_path: Path, capsys: pytest.Capt
 REQUEST = bytes.fromhex("0003 0001 00000002 0003 617070 00000001 0006 6f7264657273")
 CASES = [
     (REQUEST[:-3], 0, "3 bytes missing"),
-    (REQUEST + b"??", 0, "2 bytes left behind the frame"),
+    (REQUEST + b"??", 0, "2 bytes left after the frame"),
     (REQUEST, 1, "says 26, 25 expected"),
     (REQUEST, 9, "9 bytes missing"),
 ]

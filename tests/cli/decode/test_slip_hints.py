@@ -50,7 +50,7 @@ def test_bytes_left_over_have_their_slip(file: Path, capsys: pytest.CaptureFixtu
     file.write_bytes(frame[:2] + b"\0\2" + frame[4:])
     assert main(["decode", "request", str(file)]) == 3
     printed = capsys.readouterr().err
-    assert "6 bytes left behind the message" in printed
+    assert "6 bytes left after the message" in printed
     assert printed.endswith("it reads to its end as v3 or v4: was that meant?\n")
 
 
@@ -58,7 +58,7 @@ def test_a_tag_section_too_many_is_named_and_lawful(file: Path, capsys: pytest.C
     file.write_bytes(RIGHT + b"\0")
     assert main(["decode", "request", str(file)]) == 0
     printed = capsys.readouterr().err
-    assert f"1 byte behind the message at {len(RIGHT):#x}, as some clients send" in printed
+    assert f"1 byte after the message at {len(RIGHT):#x}, as some clients send" in printed
     assert printed.endswith("is it a tag section too many?\n")
 
 

@@ -141,7 +141,7 @@ def test_what_did_not_decode_is_not_encoded(capsys: pytest.CaptureFixture[str], 
     assert main(["decode", "request", str(tmp_path / "cut")]) == 3
     (tmp_path / "row").write_text(capsys.readouterr().out)
     assert main(["encode", "request", str(tmp_path / "row")]) == 3
-    assert "row: _error: this message did not decode whole" in capsys.readouterr().err
+    assert "row: _error: this message could not be decoded to its end" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("side", ["request", "response"])

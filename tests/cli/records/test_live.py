@@ -189,7 +189,7 @@ def test_lines_that_are_none(
         ('{"value": "", "headers": [{"value": "a"}]}', 'line 1: headers: {"key"'),
         ('{"value": "", "headers": 5}', "line 1: headers: a list"),
         ('{"_value": {"schemaId": 7, "data": {"id": "x"}}}', "line 1: no value of this schema"),
-        ('{"_value": {"schemaId": 8, "data": 5}}', "line 1: its schema is not there"),
+        ('{"_value": {"schemaId": 8, "data": 5}}', "line 1: its schema is missing"),
     ):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line.encode() + b"\n")))
         assert produce(live, "again", "--schemas", str(tmp_path)) in (3, 4)

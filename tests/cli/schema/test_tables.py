@@ -134,7 +134,7 @@ def test_show_notes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_show_variants(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "before 3.3: version 0 lay otherwise" in run(capsys, "show", "FeatureLevelRecord")[0]
+    assert "before 3.3: version 0 had another layout" in run(capsys, "show", "FeatureLevelRecord")[0]
     out, _ = run(capsys, "show", "FeatureLevelRecord", "--variants")
     assert "FeatureLevelRecord before 3.3: metadata 12, versions 0, flexible 0+" in out
     assert "minFeatureLevel" in out

@@ -36,7 +36,7 @@ def test_a_clean_capture(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*LINT, EVICTION]) == 0
     out, err = capsys.readouterr()
     assert out == ""
-    assert "537 fetches, 22 sessions: no rule broken; 71 sessions asked for and not granted, 8 sessions evicted" in err
+    assert "537 fetches, 22 sessions: no rule broken; 71 sessions requested and not granted, 8 sessions evicted" in err
     assert main([*LINT, "--quiet", EVICTION]) == 0
     assert capsys.readouterr() == ("", "")
 

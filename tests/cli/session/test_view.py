@@ -25,7 +25,7 @@ def test_an_eviction(capsys: pytest.CaptureFixture[str]) -> None:
     assert "session 93695179  sess-6 -> 127.0.0.1:21270   01:40:15 - 01:42:21   34 fetches (1 full)" in text
     assert "evicted by session 886563 at 01:42:21.892" in text and "FETCH_SESSION_ID_NOT_FOUND" in text
     assert "new session 2097170948 after 386 ms" in text
-    assert "a session was asked for and not granted" in text
+    assert "a session was requested and not granted" in text
     assert " of records, " in text and " empty polls, answers after " in text
     assert text.rstrip().splitlines()[-1].startswith("no rule of KIP-227 is broken. (kcli fetch-session lint")
 

@@ -54,7 +54,7 @@ def test_what_is_there_is_never_touched(there: str, node: Path, tmp_path: Path, 
         (new.mkdir if there == "folder" else new.touch)()
     before = files_in(tmp_path)
     assert main(["snapshot", "backup", str(node), "-o", str(new)]) == 2
-    assert "is there already" in capfd.readouterr().err and files_in(tmp_path) == before
+    assert "exists already" in capfd.readouterr().err and files_in(tmp_path) == before
     assert main(["snapshot", "backup", str(node), "-o", str(node / "__cluster_metadata-0/copy")]) == 2
     assert "lies in" in capfd.readouterr().err and files_in(tmp_path) == before
 

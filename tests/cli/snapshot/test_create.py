@@ -37,9 +37,9 @@ def test_the_end_of_the_log(tmp_path: Path, capfd: Captured) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (["--at-offset", "60"], 2, "lies inside a batch"),
+        (["--at-offset", "60"], 2, "is inside a batch"),
         (["--at-offset", "99999"], 3, "not reached"),
-        (["--at-offset", "1600"], 2, "is there already"),
+        (["--at-offset", "1600"], 2, "exists already"),
         (["--at-offset", "0"], 2, "at-offset"),
     ],
 )

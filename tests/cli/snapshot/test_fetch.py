@@ -115,7 +115,7 @@ def test_the_latest_snapshot(node: Node, tmp_path: Path, capfd: Captured) -> Non
     assert [each.name for each in (tmp_path / "out").iterdir()] == [NAME]
     assert node.answers == -(-len(DATA) // 100)
     assert fetch(node.address, tmp_path / "out") == 0  # it is there already
-    assert "is there already" in capfd.readouterr().err
+    assert "exists already" in capfd.readouterr().err
 
 
 def test_a_follower_and_a_broker_lead_to_the_leader(node: Node, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def leave_part(node: Node, folder: Path, size: int, data: bytes = DATA) -> None:
 def test_a_run_that_was_broken_off_goes_on(node: Node, tmp_path: Path, capfd: Captured) -> None:
     leave_part(node, tmp_path, 300)
     assert fetch(node.address, tmp_path) == 0
-    assert "goes on at byte 300" in capfd.readouterr().err
+    assert "continues at byte 300" in capfd.readouterr().err
     assert node.positions == [300]
     assert (tmp_path / NAME).read_bytes() == DATA
     assert [each.name for each in tmp_path.iterdir()] == [NAME]
@@ -186,7 +186,7 @@ def test_a_snapshot_that_went_away(node: Node, tmp_path: Path, capfd: Captured) 
 def test_what_is_not_sound_gets_no_name(node: Node, tmp_path: Path, capfd: Captured) -> None:
     node.data = DATA[:-5] + bytes(5)
     assert fetch(node.address, tmp_path) == 3
-    assert "not sound" in capfd.readouterr().err
+    assert "it is damaged" in capfd.readouterr().err
     assert not (tmp_path / NAME).exists()
 
 

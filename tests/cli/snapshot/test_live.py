@@ -121,7 +121,7 @@ def test_a_quorum_without_a_leader_is_said_at_once(
     options = ["--duration", "0.5"] if command == "watch" else []
     assert main(["snapshot", command, node.address, *options]) == 4
     first, last = capfd.readouterr().err.splitlines()
-    assert first.startswith("kcli: no leader: 1 node asked, the epoch is 7; trying on")
+    assert first.startswith("kcli: no leader: 1 node asked, the epoch is 7; still trying")
     assert f"kcli snapshot doctor {node.address}" in last
     node.listener.close()
 

@@ -33,7 +33,7 @@ def test_a_topic_s_life(capfd: Captured) -> None:
     assert texts[-2:] == ["- topic orders: partitions 3", "- config TOPIC orders retention.ms: value 1002166"]
     assert {when[:16] for when, *_ in lines} == {"2026-11-23T06:48"}
     count = len(lines)
-    assert captured.err == f"{count} changes from offset 0 on; the metadata does not hold who made them\n"
+    assert captured.err == f"{count} changes from offset 0 on; the metadata does not record who made them\n"
 
 
 def test_everything(capfd: Captured) -> None:
@@ -81,7 +81,10 @@ def test_a_log_without_its_beginning(capfd: Captured) -> None:
     folder = partition_folder("440-three/n1")
     assert main(["snapshot", "log", str(folder)]) == 0
     captured = capfd.readouterr()
-    assert "from offset 2555 on; what is before 2555 has no state before it, and is not shown" in captured.err
+    assert (
+        "from offset 2555 on; changes before 2555 are not shown, because the state before them is unknown"
+        in captured.err
+    )
     assert captured.out.splitlines()[0].split()[1] >= "2555"
 
 
@@ -111,4 +114,4 @@ def test_what_is_refused(arguments: list[str], code: int, text: str, capfd: Capt
 def test_without_a_state_to_begin_with(tmp_path: Path, capfd: Captured) -> None:
     (tmp_path / "00000000000000001150.log").write_bytes((FOLDER / "00000000000000001150.log").read_bytes())
     assert main(["snapshot", "log", str(tmp_path)]) == 0
-    assert "the log has no snapshot that it goes on from" in capfd.readouterr().err
+    assert "the log has no snapshot to start from" in capfd.readouterr().err

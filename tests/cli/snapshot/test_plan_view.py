@@ -27,7 +27,7 @@ def test_a_table_of_files(capfd: Captured) -> None:
     assert main(["snapshot", "plan", FOLDER]) == 0
     lines = [" ".join(line.split()) for line in capfd.readouterr().out.splitlines()]
     assert "file offsets size covered by its loss takes" in lines
-    assert "00000000000000002440.log 2,440 to 2,865 30 kB 3436-1 history, nothing of the state" in lines
+    assert "00000000000000002440.log 2,440 to 2,865 30 kB 3436-1 history, but no state" in lines
     (last,) = (line for line in lines if line.startswith("00000000000000003249.log"))
     assert " - all from offset 3,436: " in last
 

@@ -49,7 +49,7 @@ def test_a_snapshot_as_it_is(tmp_path: Path, capfd: Captured) -> None:
     assert made.read_bytes() == newest.read_bytes()
     assert main(["snapshot", "verify", str(made.parent)]) == 0
     assert restore(newest, *place) == 2
-    assert "there is a metadata log already (1 file, " in capfd.readouterr().err
+    assert "a metadata log exists already (1 file, " in capfd.readouterr().err
     assert restore(newest, *place, "--force") == 0
 
 

@@ -67,7 +67,7 @@ def test_who_a_node_is(tmp_path: Path) -> None:
     said = [each.what.partition(": ")[2] for each in RestoredNode(str(tmp_path), 1, "xyz").fitness(image(), voters)]
     assert said == ["cluster.id abc (xyz expected)", f"directory.id {DIRECTORIES[1]} ({DIRECTORIES[2]} expected)"]
     (found,) = RestoredNode(str(tmp_path), None, None).fitness(image(), parse_voters("2@h:1"))
-    assert found == ("error", "node 1 is none of the voters (2@h:1)")
+    assert found == ("error", "node 1 is not among the voters (2@h:1)")
     (tmp_path / "meta.properties").write_text("node.id=\\u12")
     with pytest.raises(InputError, match=r"meta\.properties"):
         RestoredNode(str(tmp_path), 1, "abc")

@@ -90,7 +90,7 @@ def test_rows_are_sorted_and_filtered(view: View) -> None:
 
 def test_fetches_without_news_are_folded(view: View) -> None:
     [live] = [line for line in view.lines if line.name == "pageview-live-1"]
-    assert "folded: 0.1 Fetches/s without news" in texts(view)[-3]
+    assert "folded: 0.1 Fetches/s without records" in texts(view)[-3]
     assert texts(view)[-2].startswith("left out: ")  # both at once
     press(view, "i")
     [unfolded] = [line for line in view.lines if line.name == "pageview-live-1"]

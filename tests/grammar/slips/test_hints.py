@@ -75,7 +75,7 @@ def test_the_next_message_may_have_no_length() -> None:
 def test_the_body_of_another_version_is_named() -> None:
     plain = metadata(8, 1, 9)
     flexible = plain[:11] + b"\0" + plain[11:]
-    assert text_of(flexible) == "it reads to its end as v8, behind the header of v9: was that meant?"
+    assert text_of(flexible) == "it reads to its end as v8, after the header of v9: was that meant?"
 
 
 TOPIC = {"topics": [{"name": "orders"}, {"name": "bills"}]}

@@ -33,7 +33,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *requests: tuple[int, int, int, Mapping
     async def note(_session: Any, api_key: int, body: Mapping[str, Any], high: int = 0) -> None:
         asked.append((api_key, body))
 
-    monkeypatch.setattr(transactions, "ask", note)
+    monkeypatch.setattr(transactions, "request", note)
     made = Transactions()
 
     async def work() -> None:

@@ -75,7 +75,7 @@ def test_secrets_and_choice() -> None:
     ]
     assert hidden[1].change.columns == ("value",)
     assert [each.change.after["value"] for each in events(data, secrets=True) if each.change.after] == ["1", "2", "3"]
-    chosen = events(data, wants=lambda found: found[1][0] == (2, "other"))
+    chosen = events(data, is_wanted=lambda found: found[1][0] == (2, "other"))
     assert [each.offset for each in chosen] == [102]
 
 

@@ -110,7 +110,7 @@ def test_quotas_acls_and_users() -> None:
     ]
     gone = ("RemoveUserScramCredentialRecord", {"name": "al", "mechanism": 1})
     said, line = undone([("UserScramCredentialRecord", SCRAM)], [gone])
-    assert said.startswith("# the password is in no metadata")
+    assert said.startswith("# the metadata has no passwords")
     assert "'SCRAM-SHA-256=[iterations=8192,password=PASSWORD]'" in line
     assert undone([], [("UserScramCredentialRecord", SCRAM)]) == [
         "kafka-configs --alter --entity-type users --entity-name al --delete-config SCRAM-SHA-256"

@@ -35,7 +35,7 @@ def test_a_sound_snapshot() -> None:
         ("no-header", "gaps", (0, 0, 3)),
         ("batch-missing", "gaps", (42018, 355, 363)),
         ("magic-1", "magics", (166, 1)),
-        ("with-key", "odd", (191, 2, "key")),
+        ("with-key", "malformed", (191, 2, "key")),
         ("unknown-tagged-field", "repeats", (191, "s12.veunhifsv15")),
         ("orphan-partition", "strays", (351, "s12.veunhifsv15")),
     ],

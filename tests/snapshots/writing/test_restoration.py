@@ -111,6 +111,6 @@ def test_what_is_to_be_known() -> None:
     assert "alive in the snapshot: 2 brokers (1, 3)" in notes
     assert f"voter 2@c2:9093:{DIRECTORIES[2]} becomes 2@x:1:{DIRECTORIES[2]}" in notes
     assert "voter 5@h:2" in notes
-    assert f"voter 3@c3:9093:{DIRECTORIES[3]} is none any more" in notes
+    assert f"voter 3@c3:9093:{DIRECTORIES[3]} is no voter any more" in notes
     assert "none of the voters: 7" in notes
     assert "voter 1@" not in notes

@@ -93,7 +93,7 @@ def pcap(files: tuple[str, ...], **options: Any) -> int:
     Events, which are rows of the table and lines of JSON, too:
       gap                bytes that were not captured
       truncated          a packet, file or message that is cut short
-      undecodable        bytes that are no message of Kafka's, or of a version not known
+      undecodable        bytes that are not a Kafka message, or one of an unknown version
       not-kafka          a connection without one message that decodes
       unanswered-at-end  a request whose response the capture does not have
 

@@ -73,7 +73,7 @@ def message(
         end = spans[-1].end if spans else start
         spans = group_data_spans(body.name, spans, bodies.dialect)
         if end < len(frame):
-            rest = Span("_trailing", end, len(frame), "bytes behind the message", frame[end:])
+            rest = Span("_trailing", end, len(frame), "bytes after the message", frame[end:])
             spans.append(hide_span(rest) if body.guarded and not bodies.secrets else rest)
     except DecodeError as error:
         hidden = body.guarded and not bodies.secrets
