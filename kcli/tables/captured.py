@@ -14,7 +14,7 @@ FILED_COLUMNS = tuple(each for each in EXCHANGE_COLUMNS if not each.fields)
 PIPELINE_EXCHANGE_COLUMNS = tuple(each for each in FILED_COLUMNS if each.name != "file")
 EVENT_COLUMNS = columns("""
 timestamp      instant  time of the event; 1970 if damage in a file hides it
-connection     string?  "server-client"; null: of a file
+connection     string?  "server-client"; null for an event of a file
 event          string   gap, truncated, undecodable, not-kafka or unanswered-at-end
 sender         string?  client or server
 offset         int64    position in that direction of the connection, or in the file
@@ -67,9 +67,9 @@ key_reason     string?  why it could not be decoded
 value_schema_id string? the schema that the value names
 value_data     string?  JSON: the value; of Kafka's own topics the whole record
 value_reason   string?  why it could not be decoded
-api            string?  PRODUCE, FETCH or SHARE_FETCH; null: of a segment
-client_id      string?  from the request's header; null: of a segment
-connection     string?  "server-client"; null: of a segment
+api            string?  PRODUCE, FETCH or SHARE_FETCH; null for a segment
+client_id      string?  from the request's header; null for a segment
+connection     string?  "server-client"; null for a segment
 base_offset    int64    offset of the batch's first record; for a Produce the client's, which begins at 0
 magic          int8     format of the batch: 0, 1 or 2
 compression    string   none, gzip, snappy, lz4 or zstd

@@ -44,7 +44,7 @@ def total(name: str, text: str, exchange: str) -> ConnectionColumn:
 def counted(name: str, text: str, tcp: str) -> ConnectionColumn:
     """Define a column that is a sum over the facts of TCP."""
     sql = f"CAST(sum({name}) AS BIGINT)"
-    return ConnectionColumn(name, "int64", f"{text}; null: of a file of exchanges", True, sql, NO_NUMBER, tcp=tcp)
+    return ConnectionColumn(name, "int64", f"{text}; null for a file of exchanges", True, sql, NO_NUMBER, tcp=tcp)
 
 
 def measured(name: str, text: str, tcp: str, sql: str) -> ConnectionColumn:
@@ -75,7 +75,8 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
         ),
         counted(f"{end}_zero_windows", f"times that the {end} closed its window", f"{tcp}zero_windows"),
         measured(
-            f"{end}_zero_window_ms", "how long it was closed", f"{tcp}zero_window_ms", f"sum({end}_zero_window_ms)"
+            f"{end}_zero_window_ms", "how long the window was closed", f"{tcp}zero_window_ms",
+            f"sum({end}_zero_window_ms)",
         ),
         counted(samples, f"round-trip times measured from the {end}'s bytes to their ACK", f"{tcp}rtt_samples"),
         *(
@@ -85,7 +86,10 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
                 f"max_by({end}_rtt_{share}_ms, {samples} + {end}_rtt_{share}_ms / 1000000000) "
                 f"FILTER (WHERE {end}_rtt_{share}_ms IS NOT NULL)",
             )
-            for share, text in (("p50", "their median; null: none"), ("p99", "their 99th percentile"))
+            for share, text in (
+                ("p50", "median of these round-trip times; null without samples"),
+                ("p99", "99th percentile of these round-trip times"),
+            )
         ),
     )  # fmt: skip
 
@@ -133,10 +137,10 @@ COLUMNS = (
     ),
     column(
         "retransmissions", "int64?",
-        "retransmitted segments of both ends; null: of a file of exchanges",
+        "segments that either side retransmitted; null for a file of exchanges",
         "CAST(sum(retransmissions) AS BIGINT)", NO_NUMBER,
     ),
-    column("tls", "bool", "it is encrypted, and its requests can't be read", "bool_or(tls)", "false"),
+    column("tls", "bool", "the connection is encrypted, and its requests can't be read", "bool_or(tls)", "false"),
     column(
         "first_request", "instant?", "time of its first request", "min(first_request)", NO_TIME,
         f"{IS_ASKED} timestamp END",
@@ -190,7 +194,7 @@ COLUMNS = (
         f"WHEN {first_of(*ENDINGS)} = {first_of(*ENDINGS[:2])} THEN 'client' ELSE 'server' END",
     ),
     ConnectionColumn(
-        "closed_how", "string", "FIN, RST, or end of capture; null: of a file of exchanges", True,
+        "closed_how", "string", "FIN, RST, or end of capture; null for a file of exchanges", True,
         "coalesce(min_by(closed_how, closed) FILTER (WHERE closed IS NOT NULL), max(closed_how))", NO_TEXT,
         tcp=f"CASE WHEN c_segments IS NULL THEN NULL WHEN {first_of(*ENDINGS)} IS NULL THEN 'end of capture' "
         f"WHEN {first_of(*ENDINGS)} = {first_of(*ENDINGS[1::2])} THEN 'RST' ELSE 'FIN' END",
