@@ -237,7 +237,7 @@ def run(name: str, flexible: set[int], known: Range) -> Range:
     """Return flexible versions as a range, open-ended if the stock's is. Raises SchemaError if they have a gap."""
     found = covering(flexible)
     if len(flexible) != len(list(found)):
-        raise SchemaError(f"{name}: its flexible versions are no unbroken range once laid over the stock tables")
+        raise SchemaError(f"{name}: its flexible versions are not one range after the merge with the stock tables")
     return Range(found.lo, known.hi) if found and known.hi == HIGHEST else found
 
 

@@ -138,7 +138,7 @@ class Engine:
         """Return the pyarrow.RecordBatchReader of a query's rows. Raises UsageError for a statement without rows."""
         relation = self.connection.sql(query)
         if relation is None:
-            raise QueryError("no rows come out of it (a SELECT expected)")
+            raise QueryError("it returns no rows (a SELECT expected)")
         return relation.to_arrow_reader(ROWS)
 
     def batches(self, pool: ThreadPoolExecutor, reader: Any) -> Iterator[Any]:

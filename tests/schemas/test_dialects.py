@@ -263,7 +263,7 @@ def test_a_name_that_is_no_dialect() -> None:
         (
             "a.json",
             json.dumps(message("FetchRequest", kind="request", apiKey=1, versions="15")),
-            "flexible versions are no unbroken range",
+            "flexible versions are not one range",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def levels(fields: tuple[Field, ...], path: str = "") -> Iterator[tuple[str, tup
 
 def check_versions(message: Message, path: str, field: Field, versions: Range, report: Report) -> None:
     if not versions and field.versions.lo > message.versions.hi:
-        text = f"versions {field.versions} lie outside the message's {message.versions}: as written it is never sent"
+        text = f"versions {field.versions} are outside the message's {message.versions}: as written it is never sent"
         report(path, "versions-outside", text)
 
 
@@ -119,7 +119,7 @@ def check_names(path: str, fields: tuple[Field, ...], report: Report) -> None:
     for field in fields:
         if any(known.versions & field.versions for known in named[field.name]):
             report(
-                f"{path}{field.name}", "name-twice", "another field of this name stands before it in the same versions"
+                f"{path}{field.name}", "name-twice", "an earlier field has this name in the same versions"
             )
         named[field.name].append(field)
 

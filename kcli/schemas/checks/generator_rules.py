@@ -124,7 +124,7 @@ class Rules:
                 struct, name, "name-invalid", f"struct {name}: a capital letter first, then letters and digits expected"
             )
         if name in self.common:
-            self.report(struct, name, "struct-twice", f"common struct {name} is there twice")
+            self.report(struct, name, "struct-twice", f"common struct {name} is defined twice")
         self.common[name] = struct
 
     def holds_itself(self, name: str) -> bool:
@@ -147,7 +147,7 @@ class Rules:
             self.field(field, field_path, flexible, top)
             if isinstance(name, str):
                 if field_path in names:  # with a small first letter, as all names in Java and JSON
-                    self.report(field, field_path, "name-twice", f"another field of the name {name} stands before it")
+                    self.report(field, field_path, "name-twice", f"an earlier field is named {name}, too")
                 names.add(field_path)
             tag = field.get("tag")
             if isinstance(tag, int) and not isinstance(tag, bool):
@@ -208,13 +208,13 @@ class Rules:
                     field, path, "struct-twice", f"{element} is a common struct: its fields can't be given here"
                 )
             elif element in self.structs:
-                self.report(field, path, "struct-twice", f"struct {element} is there twice; make it a common struct")
+                self.report(field, path, "struct-twice", f"struct {element} is defined twice; make it a common struct")
             self.structs.setdefault(element, field)
             if field.get("versions") == "none" and any(each.get("mapKey") for each in inner):
                 self.report(field, path, "versions-none", f"{element} has a key of a map, but no version")
             self.fields(inner, f"{path}.", flexible)
         elif element in self.structs:
-            text = f"struct {element} stands elsewhere with its fields; make it a common struct"
+            text = f"struct {element} is defined elsewhere with its fields; make it a common struct"
             self.report(field, path, "struct-twice", text)
 
     def tagging(self, field: Raw, path: str, versions: Range, nullable: Range, tagged: Range, flexible: Range) -> None:
