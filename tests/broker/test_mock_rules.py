@@ -100,7 +100,7 @@ def test_a_draft_that_does_not_fit_the_brokers_own_answer_ends_the_connection(tm
     with pytest.raises(NetworkError, match=r"closed the connection instead of answering Metadata v14"):
         asked(str(tmp_path), (METADATA, 14, {}), note=log.append)
     assert any(
-        "Metadata v14: the draft differs from the version that this broker's own answer is written for" in line
+        "Metadata v14: this broker's answer is written for another version of the draft" in line
         for line in log
     )
 

@@ -65,7 +65,7 @@ def test_json_lines_are_as_many_requests() -> None:
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        ('{"topics": null}', UsageError, "which api"),
+        ('{"topics": null}', UsageError, "the API is unknown"),
         ('{"topics": nul}', InputError, "line 1, column 12"),
         ('{"request": {}}\n{"request": }', InputError, "not JSON: line 2"),
         ('{"requestHeader": {"requestApiKeyName": "Metadat"}, "request": {}}', UsageError, "did you mean Metadata"),

@@ -124,7 +124,7 @@ def test_a_registry_is_asked_once_with_who_asks(stub: tuple[str, type[Stub]], tm
         decoder = PayloadDecoder(PayloadOptions(registry=address, registry_config=config))
         for _ in range(3):
             assert members(decoder, framed(9, b"\0"))["data"] == {"unit": "KG"}  # type: ignore[index]
-            assert "not there" in members(decoder, framed(4, b"\0"))["reason"]  # type: ignore[index]
+            assert "is missing" in members(decoder, framed(4, b"\0"))["reason"]  # type: ignore[index]
         assert kind.seen == [(path, said) for path in ("/schemas/ids/9", "/subjects/unit/versions/3", "/schemas/ids/4")]
         guid = b"\1" + bytes(15) + b"\x08"
         assert members(decoder, b"\0", __value_schema_id=guid)["data"] == "KG"  # type: ignore[index]

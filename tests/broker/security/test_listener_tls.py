@@ -112,7 +112,7 @@ def test_certificate_and_key_may_be_in_one_file_or_two(authority: Authority, tmp
     certificate.write_text(authority.pair[at:])
     server_context(read_pair(str(both), None), "both")
     server_context(read_pair(str(certificate), str(key)), "two")
-    with pytest.raises(InputError, match="no PEM key and certificate"):
+    with pytest.raises(InputError, match="no matching PEM key and certificate"):
         server_context(read_pair(str(certificate), None), str(certificate))
     (tmp_path / "x").write_bytes(b"\xfe\xed\xfe\xed")
     with pytest.raises(InputError, match="no PEM text"):

@@ -100,7 +100,7 @@ def test_the_options_count_for_every_line(tmp_path: Path, capsys: pytest.Capture
     code, [row] = answers("decode request --framed", [FETCH.hex()], tmp_path, capsys)
     assert code == 3 and "the length at 0x0 says" in row["error"]
     code, [row] = answers("decode response --api Heartbeat", ["00000007"], tmp_path, capsys)
-    assert row["error"].startswith("of which request?")
+    assert row["error"].startswith("the request is unknown")
     for bad in ('{"hex":"00","requestApiKey":[]}', '{"hex":"00","requestApiKey":3,"requestApiVersion":-1}'):
         assert "needs a" in answers("decode response", [bad], tmp_path, capsys)[1][0]["error"]
 

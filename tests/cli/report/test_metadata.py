@@ -47,7 +47,7 @@ def test_what_is_a_metadata_log(samples: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (["{log}", "{capture}"], 2, "no metadata log, and others are"),
+        (["{log}", "{capture}"], 2, "not a metadata log, but other inputs are"),
         (["{log}", "--api", "Fetch"], 2, "the options that choose exchanges are for captures"),
         (["{empty}"], 3, "neither a snapshot nor a log segment is here"),
     ],

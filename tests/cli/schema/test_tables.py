@@ -94,7 +94,7 @@ def test_list_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
 def test_show_one_version(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "show", "ApiVersionsRequest", 3)
     assert out.splitlines() == [
-        "ApiVersionsRequest v3: request 18, flexible, behind a request header v2",
+        "ApiVersionsRequest v3: request 18, flexible, after a request header v2",
         "field                  type    versions  notes",
         "clientSoftwareName     string  3+",
         "clientSoftwareVersion  string  3+",
@@ -104,7 +104,7 @@ def test_show_one_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_show_both_messages_of_an_api(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "show", "api_versions", 3)
     assert "ApiVersionsRequest v3: request 18" in out
-    assert "ApiVersionsResponse v3: response 18, flexible, behind a response header v0" in out
+    assert "ApiVersionsResponse v3: response 18, flexible, after a response header v0" in out
     assert "supportedFeatures" in out
 
 

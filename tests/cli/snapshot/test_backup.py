@@ -56,7 +56,7 @@ def test_what_is_there_is_never_touched(there: str, node: Path, tmp_path: Path, 
     assert main(["snapshot", "backup", str(node), "-o", str(new)]) == 2
     assert "exists already" in capfd.readouterr().err and files_in(tmp_path) == before
     assert main(["snapshot", "backup", str(node), "-o", str(node / "__cluster_metadata-0/copy")]) == 2
-    assert "lies in" in capfd.readouterr().err and files_in(tmp_path) == before
+    assert "is inside" in capfd.readouterr().err and files_in(tmp_path) == before
 
 
 def test_a_full_disk_is_told_by_name_and_leaves_nothing(node: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def test_a_snapshot_is_placed_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.read_bytes() == b"abc"
     assert path.stat().st_mode & 0o222 == 0
     assert [each.name for each in path.parent.iterdir()] == [ID.file_name]
-    with pytest.raises(UsageError, match="there already"), place_snapshot(path.parent, ID):
+    with pytest.raises(UsageError, match="exists already"), place_snapshot(path.parent, ID):
         pass
     with pytest.raises(ZeroDivisionError), place_snapshot(tmp_path, ID) as (stream, _):
         stream.write(b"x")
