@@ -64,7 +64,7 @@ def test_what_could_be_read_of_a_bad_line(tmp_path: Path, capsys: pytest.Capture
     whole, cut, more, short, two, again = rows
     assert whole == again and whole["requestHeader"]["clientId"] == "c"
     assert cut["line"] == 2 and cut["path"] == cut["_error"]["path"] and cut["requestHeader"] == whole["requestHeader"]
-    assert more["request"]["_trailing"] == "/w==" and "1 byte left behind" in more["error"]
+    assert more["request"]["_trailing"] == "/w==" and "1 byte left after" in more["error"]
     assert short["error"].startswith("requestApiKey: needs 4 bytes") and "requestHeader" not in short
     assert two == {"error": "2 messages on one line: one expected", "line": 5}
 
