@@ -96,7 +96,7 @@ def explain(
     tracker = Tracker(on_finding=find, on_end=end, kernel=new_kernel(options["dialect"]))
     feeder = Feeder(tracker, choice.filter)
     problems = follow(files, feeder, choice.rows, **read_options(options, prints=not table))
-    sessionless = [it for it in tracker.sessionless.values() if choice.wants(it)]
+    sessionless = [it for it in tracker.sessionless.values() if choice.matches(it)]
     if table and (choice.found or choice.takes_all):
         from kcli.cli.session.view import show
         from kcli.shell import file_words
