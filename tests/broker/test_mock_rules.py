@@ -99,10 +99,7 @@ def test_a_draft_that_does_not_fit_the_brokers_own_answer_ends_the_connection(tm
     log: list[str] = []
     with pytest.raises(NetworkError, match=r"closed the connection instead of answering Metadata v14"):
         asked(str(tmp_path), (METADATA, 14, {}), note=log.append)
-    assert any(
-        "Metadata v14: this broker's answer is written for another version of the draft" in line
-        for line in log
-    )
+    assert any("Metadata v14: this broker's answer is written for another version of the draft" in line for line in log)
 
 
 def test_a_draft_that_only_adds_is_spoken_with_everybody(tmp_path: Path) -> None:

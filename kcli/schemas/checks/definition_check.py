@@ -118,9 +118,7 @@ def check_names(path: str, fields: tuple[Field, ...], report: Report) -> None:
     named = defaultdict[str, list[Field]](list)
     for field in fields:
         if any(known.versions & field.versions for known in named[field.name]):
-            report(
-                f"{path}{field.name}", "name-twice", "an earlier field has this name in the same versions"
-            )
+            report(f"{path}{field.name}", "name-twice", "an earlier field has this name in the same versions")
         named[field.name].append(field)
 
 
