@@ -54,8 +54,14 @@ def unread_parts(damage: InputError | None) -> list[Unjudged]:
 
 
 def second_hop(hop: SecondHop) -> Unjudged:
-    """Return the part for the second hop of a proxy."""
+    """Return the part for the second hop of a proxy, or the second side of a NAT."""
     links = counted(hop.connections, "connection")
+    if hop.proxy == hop.server:
+        return Unjudged(
+            f"{links} to {hop.server}, whose requests are those from other addresses once more (both sides of a NAT): "
+            "they count once",
+            "a capture of that side alone",
+        )
     return Unjudged(
         f"{links} to {hop.server}, whose requests are those to {hop.proxy} once more (both hops of a proxy): "
         "they count once",

@@ -49,6 +49,7 @@ class RuleTables(DuckDbSession):
         self.views, self.given = views or {}, given
         self.made: set[str] = set()
         self.left_out: Collection[Any] = ()
+        self.lines_left_out: Collection[Any] = ()
         self.apart: Apart = Apart()
 
     def make(self, table: str) -> None:
@@ -93,13 +94,15 @@ class RuleTables(DuckDbSession):
             return "server", self.apart.servers
         if table in SAID_ON:
             return "connection", {*self.left_out, *self.apart.connections}
-        return "connection", self.apart.connections if table == "tcp" else ()
+        return "connection", {*self.lines_left_out, *self.apart.connections} if table == "tcp" else ()
 
-    def leave_out(self, connections: Collection[Any]) -> None:
-        """Leave these connections, and only these, out of the tables, which are made again."""
+    def leave_out(self, connections: Collection[Any], lines: Collection[Any] = ()) -> None:
+        """Leave these connections, and only these, out of the tables, which are made again. lines: those of them whose
+        facts of TCP are left out, too.
+        """
         if connections or self.left_out:
             self.forget()
-            self.left_out = connections
+            self.left_out, self.lines_left_out = connections, lines
 
     def set_apart(self, apart: Apart) -> None:
         """Leave out all rows of these servers, including facts of TCP, until the next call."""

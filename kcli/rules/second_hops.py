@@ -1,5 +1,5 @@
-"""Connections whose requests are in the capture twice: both hops of a proxy or load balancer are captured. All rates
-would double, so rules leave one hop out.
+"""Connections whose requests are in the capture twice: both hops of a proxy or load balancer are captured, or both
+sides of a router that translates addresses (NAT). All rates would double, so rules leave one hop out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import Any
 from kcli.rules.rule_tables import RuleTables
 
 # Pairs of servers that may be a proxy and the broker behind it: a connection to the second server begins right after
-# one to the first, with the same client id and as many requests. Servers known to be two brokers are no such pair.
+# one to the first, with the same client id and as many requests. Servers known to be two brokers are no such pair. A
+# server is a pair of its own where the same holds for connections from two addresses: those of a NAT's two sides.
 PAIRS = """
 SELECT p.outer_server, p.inner_server
 FROM (
@@ -28,11 +29,24 @@ FROM (
 LEFT JOIN nodes o ON o.server = p.outer_server
 LEFT JOIN nodes i ON i.server = p.inner_server
 WHERE requests >= 20 AND coalesce(o.node_id = i.node_id, true)
+UNION ALL
+SELECT server, server
+FROM (
+  SELECT server, inner_client, requests, address, first_ns, lag(address) OVER in_turn AS outer_address,
+         lag(requests) OVER in_turn AS outer_requests, lag(first_ns) OVER in_turn AS outer_ns
+  FROM links
+  WINDOW in_turn AS (PARTITION BY client_id, server ORDER BY first_ns)
+) AS t
+WHERE outer_address != address AND NOT inner_client AND first_ns - outer_ns <= 100000000
+  AND abs(requests - outer_requests) <= 1 + 0.02 * requests
+GROUP BY server
+HAVING sum(requests) >= 20
 """
 # Each request is compared with this many earlier ones that ask alike: comparing with all would take quadratic time.
 ALIKE = 32
 # Connections to the second server of a pair, nearly all of whose requests are on one connection to the first server,
-# too, with the same correlation ids and sizes: sent there no later, and answered there no sooner.
+# too, with the same correlation ids and sizes: sent there no later, and answered there no sooner. Clients of one name
+# on two hosts ask alike, too: behind a NAT are most answered requests of an address.
 CONNECTIONS = f"""
 WITH pairs AS ({PAIRS}),
 here AS (SELECT outer_server AS server FROM pairs UNION SELECT inner_server FROM pairs),
@@ -40,10 +54,10 @@ on_two AS (
   SELECT client_id, correlation_id, api, request_bytes
   FROM calls JOIN here USING (server)
   GROUP BY client_id, correlation_id, api, request_bytes
-  HAVING min(server) != max(server)
+  HAVING min(connection) != max(connection)
 ),
 asked AS (
-  SELECT server, connection, ns, completed_ns, client_id, correlation_id, api, api_version, request_bytes,
+  SELECT server, connection, address, ns, completed_ns, client_id, correlation_id, api, api_version, request_bytes,
          row_number() OVER (
            PARTITION BY client_id, correlation_id, api, api_version, request_bytes
            ORDER BY ns, coalesce(completed_ns, ns) DESC
@@ -56,32 +70,43 @@ outers AS (
 ),
 met AS (
   SELECT a.server AS outer_server, b.server AS inner_server, b.connection, a.connection AS outer_connection,
-         count(DISTINCT b.correlation_id) AS requests
+         min(a.address) AS outer_address, count(DISTINCT b.correlation_id) AS requests
   FROM asked b
   JOIN outers a
     ON a.stretch = floor(b.place / {ALIKE})
     AND a.client_id = b.client_id AND a.correlation_id = b.correlation_id
     AND a.api = b.api AND a.api_version = b.api_version AND a.request_bytes = b.request_bytes
   JOIN pairs p ON p.outer_server = a.server AND p.inner_server = b.server
-  WHERE b.place - a.place BETWEEN 1 AND {ALIKE}
-    AND b.ns BETWEEN a.ns AND a.ns + 1000000000 AND coalesce(b.completed_ns <= a.completed_ns, true)
+  WHERE b.place - a.place BETWEEN 1 AND {ALIKE} AND (a.server != b.server OR a.address != b.address)
+    AND b.ns BETWEEN a.ns AND greatest(a.ns + 1000000000, coalesce(a.completed_ns, a.ns))
+    AND coalesce(b.completed_ns <= a.completed_ns, true)
   GROUP BY a.server, b.server, b.connection, a.connection
 ),
 same AS (
-  SELECT m.outer_server, m.inner_server, m.connection, max(m.requests) AS requests
+  SELECT m.outer_server, m.inner_server, m.connection, max(m.requests) AS requests,
+         max_by(m.outer_address, m.requests) AS outer_address
   FROM met m JOIN links l ON l.connection = m.connection
   WHERE m.requests >= 0.9 * l.requests
   GROUP BY m.outer_server, m.inner_server, m.connection
 )
 SELECT connection, outer_server, inner_server
-FROM (SELECT *, sum(requests) OVER (PARTITION BY outer_server, inner_server) AS all_requests FROM same) AS every
+FROM (
+  SELECT *, sum(requests) OVER (PARTITION BY outer_server, inner_server) AS all_requests,
+         sum(requests) OVER (PARTITION BY outer_server, inner_server, outer_address) AS of_address
+  FROM same
+) AS every
 WHERE all_requests >= 20
+  AND (outer_server != inner_server
+       OR of_address >= 0.5 * (SELECT sum(requests - unanswered) FROM links l
+                               WHERE l.server = outer_server AND l.address = outer_address AND NOT l.inner_client))
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SecondHop:
-    """Connections to a server that repeat the requests to another server, the proxy."""
+    """Connections to a server that repeat the requests to another server, the proxy, or those from other addresses to
+    the server itself (`proxy` is `server`).
+    """
 
     proxy: str
     server: str
@@ -89,8 +114,8 @@ class SecondHop:
 
 
 def leave_out_second_hops(tables: RuleTables) -> list[SecondHop]:
-    """Leave the second hop of each proxy out of the tables, and return it: the hop between clients and proxy stays.
-    Facts of TCP stay for both hops, as each is a network path of its own.
+    """Leave the second hop of each proxy out of the tables, and return it: the hop of the clients stays. Facts of TCP
+    stay for both hops of a proxy, as each is a network path of its own; a NAT's two sides are one.
     """
     tables.leave_out(())
     if not [*tables.ask(PAIRS)]:
@@ -98,5 +123,6 @@ def leave_out_second_hops(tables: RuleTables) -> list[SecondHop]:
     hops: dict[tuple[str, str], set[Any]] = {}
     for row in tables.ask(CONNECTIONS):
         hops.setdefault((row["outer_server"], row["inner_server"]), set()).add(row["connection"])
-    tables.leave_out(set().union(*hops.values()))
+    sides = (found for (outer, inner), found in hops.items() if outer == inner)
+    tables.leave_out(set().union(*hops.values()), set().union(*sides))
     return [SecondHop(*servers, len(found)) for servers, found in sorted(hops.items())]

@@ -1,4 +1,4 @@
-"""Both hops of a proxy in one capture: what its clients ask counts once."""
+"""Both hops of a proxy, or both sides of a NAT, in one capture: what its clients ask counts once."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ WROTE = {"acks": 1, "timeoutMs": 1000}
 
 
 def asked_twice(
-    times: int, pause: int, *, behind: int = MILLISECOND // 4, client: str = "app", start: int = START
+    times: int, pause: int, *, behind: int = MILLISECOND // 4, client: str = "app", start: int = START, to: str = PROXY
 ) -> list[Wire]:
-    """A producer's connection to a proxy, and the proxy's own: it sends each request on, and each answer back."""
-    outer = Wire(client=("10.0.0.1", 40000), server=("10.0.0.5", 9092), start=start, seq=(1, 2)).open()
+    """A producer's connection to a proxy, and the proxy's own: it sends each request on, and each answer back. to: the
+    proxy; a NAT where it is the server itself.
+    """
+    outer = Wire(client=("10.0.0.1", 40000), server=(to.partition(":")[0], 9092), start=start, seq=(1, 2)).open()
     inner = Wire(client=("10.0.0.5", 50000), server=("10.0.0.2", 9092), start=start, seq=(3, 4)).open()
     for number in range(times):
         parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
@@ -57,6 +59,31 @@ def test_what_a_proxy_sends_on_counts_once(tmp_path: Path) -> None:
                for each in diagnosis.unjudged)  # fmt: skip
     [busiest] = diagnosis.overview.busiest
     assert busiest["requests"] == 900 and busiest["records"] == 1 and busiest["connections"] == 1
+
+
+def test_both_sides_of_a_nat_count_once(tmp_path: Path) -> None:
+    wires = asked_twice(60, SECOND // 10, to=SERVER)
+    path = captured(tmp_path, *wires)
+    diagnosis = diagnose([path])
+    assert not diagnosis.findings, "without this, 60 records are written twice"
+    assert diagnosis.overview.exchanges == 60
+    assert any(f"1 connection to {SERVER}, whose requests are those from other addresses" in each.what
+               for each in diagnosis.unjudged)  # fmt: skip
+    with FactStore() as store:
+        diagnose_into(store, Captures([path]))
+        [line] = store.ask("SELECT host, client_id FROM conns")
+        assert line == {"host": "10.0.0.1", "client_id": "app"}
+
+
+@pytest.mark.parametrize("apart", ["in time", "mostly"])
+def test_two_hosts_that_ask_one_server_alike_are_no_nat(apart: str, tmp_path: Path) -> None:
+    """Both send the same requests at about the same time. mostly: one does much besides."""
+    outer, inner = asked_twice(60, SECOND // 10, to=SERVER)
+    if apart == "in time":
+        _, inner = asked_twice(60, SECOND // 10, to=SERVER, behind=-MILLISECOND // 2)
+    else:
+        outer, _ = asked_twice(200, SECOND // 10, to=SERVER)
+    assert diagnose([captured(tmp_path, outer, inner)]).overview.exchanges == (120 if apart == "in time" else 260)
 
 
 @pytest.mark.parametrize("after", range(0, 2000, 50))
@@ -100,16 +127,19 @@ def spent_on(connections: int) -> float:
     database = duckdb.connect(config={"threads": 1})
     database.execute(f"""
         CREATE TABLE calls AS
-        SELECT h.server, h.kind || n.n AS connection, ns, ns + h.after AS completed_ns, 'app' AS client_id,
-               r.r AS correlation_id, 'METADATA' AS api, 1 AS api_version, 30 AS request_bytes
+        SELECT h.server, h.kind || n.n AS connection, h.kind AS address, ns, ns + h.after AS completed_ns,
+               'app' AS client_id, r.r AS correlation_id, 'METADATA' AS api, 1 AS api_version, 30 AS request_bytes
         FROM range({connections}) AS n(n), range(3) AS r(r),
              (VALUES ('10.0.0.5:9092', 'o', 0, 900000), ('10.0.0.2:9092', 'i', 200000, 400000))
                AS h(server, kind, behind, after),
              LATERAL (SELECT n.n * 1000000000 // {connections} + r.r * 1000000 + h.behind AS ns)
     """)
     database.execute("""
-        CREATE TABLE links AS SELECT connection, client_id, server, min(ns) AS first_ns, count(*) AS requests,
-          false AS inner_client FROM calls GROUP BY ALL
+        CREATE TABLE links AS
+        SELECT connection, client_id, server, address, min(ns) AS first_ns, count(*) AS requests, 0 AS unanswered,
+               false AS inner_client
+        FROM calls
+        GROUP BY ALL
     """)
     database.execute("CREATE TABLE nodes (server VARCHAR, node_id INTEGER)")
     times = []

@@ -108,5 +108,6 @@ HAVING sum(asked) >= 3 OR max(waited_seconds) >= 3 OR max(refused) >= 3
         "metadata-storm": ("client",),
         "errors-again": ("client",),
         "coordinator-unavailable": (),
+        "broker-unreachable": ("broker",),
     },
 )

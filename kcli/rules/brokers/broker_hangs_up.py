@@ -107,7 +107,8 @@ SELECT client_id, times, servers, first_ns, last_ns, times AS weight, versions,
                  THEN concat('upgrade {{client_id}}, or let it ask for versions (api.version.request, api_version): ',
                              'Kafka 4 takes no requests of clients before 2.1')
                  ELSE concat('open fewer connections from there, or raise max.connections.per.ip (and its ',
-                             '.overrides) of the brokers') END AS advised
+                             '.overrides) of the brokers, or the quota connection_creation_rate of that address ',
+                             '(kafka-configs.sh --describe --entity-type ips)') END AS advised
 FROM summed
 WHERE times >= 3 AND last_ns - first_ns >= 1000000000
 """,

@@ -41,7 +41,11 @@ beside AS (
   GROUP BY r.group_id, r.client_id
 )
 SELECT r.*, others, refused AS weight,
-       CASE WHEN other IS NULL THEN '' ELSE concat(', others ', other) END AS than
+       CASE WHEN other IS NULL THEN '' ELSE concat(', others ', other) END AS than,
+       CASE WHEN cardinality(r.errors) = 1 AND array_contains(r.errors, 'GROUP_MAX_SIZE_REACHED')
+            THEN 'the group is full: start fewer members (more than the topics have partitions do nothing), or raise '
+                 'group.max.size of the brokers (group.consumer.max.size, group.share.max.size, '
+                 'group.streams.max.size for groups of the newer protocols)' END AS advised
 FROM refused r
 LEFT JOIN taken t ON t.group_id = r.group_id AND t.client_id = r.client_id AND t.ns > r.first_ns
 LEFT JOIN beside b ON b.group_id = r.group_id AND b.client_id = r.client_id
