@@ -173,6 +173,7 @@ def test_an_error_for_what_the_tables_lack_is_none() -> None:
     frame = b"\0\0\0\x0a\1\x1e\0\0\0\0\0\7\xff\xff"
     assert requests.feed(frame) == frame
     assert awaited == deque([Awaited(286, 0, 7)])
+    assert requests.feed(bytes(4)) == bytes(4)  # a request without a byte is the broker's to refuse
 
 
 def produced(size: int) -> bytes:

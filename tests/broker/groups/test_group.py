@@ -141,10 +141,15 @@ def test_leaving_rebalances_the_rest() -> None:
         async with talking() as one, connected(one.broker) as two:
             again, second = await enter_both(one, two)
             await asyncio.gather(sync(one, again, {}), sync(two, second))
+            group = one.broker.groups.get("g")
+            assert isinstance(group, Group)
+            timer = group.members[second["memberId"]].timer
+            assert timer in one.broker.clock.timers
             left = await two(
                 LEAVE_GROUP, 3, {"groupId": "g", "members": [{"memberId": second["memberId"], "groupInstanceId": None}]}
             )
             assert left["errorCode"] == 0 and [each["errorCode"] for each in left["members"]] == [0]
+            assert timer not in one.broker.clock.timers
             assert await beat(one, again) == "REBALANCE_IN_PROGRESS"
             alone = await join(one, again["memberId"])
             assert (alone["generationId"], len(alone["members"])) == (3, 1)

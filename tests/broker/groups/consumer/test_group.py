@@ -213,3 +213,20 @@ def test_the_members_choose_the_assignor_and_there_may_be_no_more_of_them() -> N
             assert r.refused(lambda: r.join("c")) == "GROUP_MAX_SIZE_REACHED"
 
     run(work())
+
+
+def test_who_is_no_member_commits_without_an_epoch_alone() -> None:
+    """As the admin client and consumers that assign partitions themselves do."""
+
+    async def work() -> None:
+        async with room() as r:
+            assert r.group.check("", None, -1) == ""
+            assert r.group.check("", None, 0) == "UNKNOWN_MEMBER_ID"
+
+    run(work())
+
+
+def test_a_heartbeat_that_lacks_a_field_is_not_full() -> None:
+    full = {"rebalance_timeout": 60.0, "owned": frozenset[Partition](), "names": ("t",)}
+    assert Beat("a", 1, **full).is_full and Beat("a", 1, **full | {"names": None, "pattern": "t.*"}).is_full
+    assert not any(Beat("a", 1, **full | {name: None}).is_full for name in full)
