@@ -10,6 +10,7 @@ and the Content-Type application/json: 403 for others.
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
@@ -38,10 +39,9 @@ class AdminPort:
             result = staticmethod(run)
 
         try:
-            self._server = ThreadingHTTPServer((HOST, port), Handler)
+            self._server = AdminServer((HOST, port), Handler)
         except OSError as error:
             raise NetworkError(f"cannot listen on {HOST}:{port}: {error.strerror or error}") from None
-        self._server.daemon_threads = True
         self.address = f"{HOST}:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, name="kcli-admin", daemon=True)
 
@@ -53,6 +53,17 @@ class AdminPort:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class AdminServer(ThreadingHTTPServer):
+    """Answers each client in a thread of its own."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a client that went away, and show a bug, see socketserver."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class AdminHandler(BaseHTTPRequestHandler):

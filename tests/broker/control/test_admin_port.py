@@ -5,12 +5,17 @@ from __future__ import annotations
 import http.client
 import json
 import queue
+import socket
+import socketserver
+import struct
 import sys
+import threading
 from typing import Any
 
 import pytest
 
 from kcli import embedded_broker
+from kcli.broker.control.admin_port import AdminPort
 from kcli.errors import NetworkError
 from kcli.schemas.apikeys import OFFSET_COMMIT
 from tests.broker.control.asking import ask, produce
@@ -136,6 +141,26 @@ def test_it_takes_nothing_of_a_web_page() -> None:
         assert post(port.address, "info", **{"Content-Length": str(1 << 40)})[0] == 413
         with pytest.raises(NetworkError, match="cannot listen"):
             kafka.admin_port(int(port.address.rpartition(":")[2]))
+
+
+def test_a_client_that_goes_away_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    ended, shutdown = threading.Event(), socketserver.TCPServer.shutdown_request
+
+    def go_away(_name: str, _given: object) -> str:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+        client.close()
+        return "x" * (8 << 20)
+
+    def end(server: socketserver.TCPServer, request: socket.socket) -> None:
+        shutdown(server, request)
+        ended.set()
+
+    monkeypatch.setattr("socketserver.TCPServer.shutdown_request", end)
+    with AdminPort(go_away, ["go"]) as port:
+        client = socket.create_connection(("127.0.0.1", int(port.address.rpartition(":")[2])))
+        client.sendall(b"POST /go HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\r\n")
+        assert ended.wait(60)
+    assert capsys.readouterr().err == ""
 
 
 def ctl(*arguments: str, stdin: str = "") -> tuple[int, str, str]:

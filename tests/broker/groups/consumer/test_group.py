@@ -227,6 +227,6 @@ def test_who_is_no_member_commits_without_an_epoch_alone() -> None:
 
 
 def test_a_heartbeat_that_lacks_a_field_is_not_full() -> None:
-    full = {"rebalance_timeout": 60.0, "owned": frozenset[Partition](), "names": ("t",)}
+    full: dict[str, Any] = {"rebalance_timeout": 60.0, "owned": frozenset[Partition](), "names": ("t",)}
     assert Beat("a", 1, **full).is_full and Beat("a", 1, **full | {"names": None, "pattern": "t.*"}).is_full
     assert not any(Beat("a", 1, **full | {name: None}).is_full for name in full)
