@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from kcli.diagnose import diagnose
+from kcli.records.codecs.zstd import decompress
 from tests.capture.messages import request, response
 from tests.capture.wires import ACK, MILLISECOND, SYN, Packet, Wire
-from tests.diagnose.captured import only, told
+from tests.diagnose.captured import DATA, only, told
 from tests.rules.test_by_hand import SECOND, Talk, fetched, found
 
 
@@ -21,6 +24,18 @@ def test_silent_connections_that_a_middlebox_forgot() -> None:
     found = only("idle-connection-cut-barrier")
     assert found.finding == "idle-connection-cut"
     told(found, client="barrier-gate", host=["10.99.1.2"])
+
+
+def test_a_path_that_drops_large_packets(tmp_path: Path) -> None:
+    """Packets above 1000 bytes were dropped behind a NAT; the tap was at the brokers'."""
+    found = only("path-mtu")
+    assert found.finding == "path-mtu"
+    told(found, host="10.13.0.1", client=["bulk-kp", "bulk-rd"])
+    assert (found.evidence["stopped"], found.evidence["sacks"], found.evidence["direction"]) == (6, 6, "from")
+    data = decompress(memoryview((DATA / "path-mtu.pcap.zst").read_bytes()), 2, 100_000, [])
+    path = tmp_path / "silent.pcap"
+    path.write_bytes(re.sub(rb"\x01\x01\x05\x0a.{8}", b"\1" * 12, data, flags=re.DOTALL))
+    assert not diagnose([str(path)]).findings, "without SACK the tap may have missed them"
 
 
 def test_a_closed_window_is_the_clients() -> None:
