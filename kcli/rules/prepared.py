@@ -24,7 +24,7 @@ LOOKS = """(
     'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
   )"""
 # Requests of clients that do more than inspect the cluster.
-WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_FETCH')"
+WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT', 'SHARE_FETCH')"
 
 # The latency (ms) beyond the wait that the request allows, from a row of `calls`; null if unknown.
 BEYOND_WAIT_MS = f"""
@@ -348,7 +348,8 @@ WITH shaken AS (
 storms AS (
   SELECT group_id, count(DISTINCT answered_generation) AS generations
   FROM group_calls c
-  WHERE api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT') AND error IS NULL AND answered_generation > 0
+  WHERE api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT') AND error IS NULL
+    AND answered_generation > 0
     AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.completed_ns BETWEEN s.from_ns AND s.to_ns)
   GROUP BY group_id
 ),

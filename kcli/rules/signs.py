@@ -45,9 +45,10 @@ asked AS (
          sum(CASE WHEN api = 'OFFSET_COMMIT' THEN requests ELSE 0 END) AS commit_requests,
          sum(CASE WHEN api LIKE '%HEARTBEAT' THEN requests ELSE 0 END) AS heartbeats,
          sum(ignored) AS ignored_requests,
-         sum(CASE WHEN api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') THEN requests
-                  ELSE 0 END) AS joins,
-         sum(CASE WHEN api IN ('LEAVE_GROUP', 'CONSUMER_GROUP_HEARTBEAT') THEN requests ELSE 0 END) AS leaves,
+         sum(CASE WHEN api IN ('JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT',
+                               'STREAMS_GROUP_HEARTBEAT') THEN requests ELSE 0 END) AS joins,
+         sum(CASE WHEN api IN ('LEAVE_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT') THEN requests
+                  ELSE 0 END) AS leaves,
          sum(CASE WHEN api IN ('JOIN_GROUP', 'SYNC_GROUP') AND (longest_ms >= 5000 OR ignored > 0) THEN 1
                   ELSE 0 END) AS joins_that_wait,
          coalesce(sum(CASE WHEN api = 'FETCH' THEN of_replicas END), 0) > 0 AS replicated,

@@ -384,24 +384,28 @@ def test_a_worker_of_connect_that_joins_for_each_connector_is_no_storm(tmp_path:
     assert told(found(tmp_path, *flapping), "rebalance-storm", group="g").evidence["joins"] == 12
 
 
-def beating(member: str, port: int, start: int, epochs: list[int]) -> Wire:
-    """A member of the group g (KIP-848) that comes, is told these epochs, and leaves; its client's id is "pods"."""
+def beating(member: str, port: int, start: int, epochs: list[int], key: int) -> Wire:
+    """A member of the group g that comes, is told these epochs, and leaves; its client's id is "pods"."""
     wire = Wire(client=("10.0.0.1", port), seq=(port, 2 * port), start=start).open()
     for number, (asked, answered) in enumerate(zip([0, *epochs], [*epochs, -1], strict=True), 1):
         body = {"groupId": "g", "memberId": member, "memberEpoch": -1 if answered < 0 else asked}
-        wire.client(request(68, 0, number, body, "pods"))
-        wire.server(response(68, 0, number, {"memberId": member, "memberEpoch": answered, "heartbeatIntervalMs": 3000}))
+        wire.client(request(key, 0, number, body, "pods"))
+        answer = {"memberId": member, "memberEpoch": answered, "heartbeatIntervalMs": 3000}
+        wire.server(response(key, 0, number, answer))
         wire.now += 2 * SECOND
     return wire
 
 
-def test_members_of_one_client_id_that_come_and_leave_once_are_no_storm(tmp_path: Path) -> None:
-    """KIP-848: a deployment that grows to four, and shrinks. Two that come again and again are one."""
+@pytest.mark.parametrize("key", [68, 88])
+def test_members_of_one_client_id_that_come_and_leave_once_are_no_storm(key: int, tmp_path: Path) -> None:
+    """KIP-848 and KIP-1071: a deployment that grows to four, and shrinks. Two that come again and again are one."""
     start = Wire().now
-    grown = [beating(f"m{number}", 40000 + number, start + number * SECOND, [number + 1, 5, 5]) for number in range(4)]
+    grown = [
+        beating(f"m{number}", 40000 + number, start + number * SECOND, [number + 1, 5, 5], key) for number in range(4)
+    ]
     assert not found(tmp_path, *grown)
     again = [
-        beating(f"m{number}", 40000 + number, start + 3 * number * SECOND, [number + 1, number + 2])
+        beating(f"m{number}", 40000 + number, start + 3 * number * SECOND, [number + 1, number + 2], key)
         for number in range(8)
     ]
     assert told(found(tmp_path, *again), "rebalance-storm", group="g").evidence["leaver"] == "pods"

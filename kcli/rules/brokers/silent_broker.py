@@ -51,7 +51,8 @@ waiting AS (
   WHERE (c.response_bytes IS NULL OR c.completed_ns >= s.to_ns) AND e.s_last_ns >= c.ns
     AND (c.response_bytes IS NOT NULL OR c.ns > coalesce(h.ns, 0))
     AND (c.api IN ('METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS', 'OFFSET_FETCH',
-                   'SASL_HANDSHAKE', 'CONSUMER_GROUP_HEARTBEAT', 'FETCH') OR (c.api = 'PRODUCE' AND c.acks = 1))
+                   'SASL_HANDSHAKE', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT', 'FETCH')
+         OR (c.api = 'PRODUCE' AND c.acks = 1))
 ),
 summed AS (
   SELECT server, from_ns, to_ns, ended, count(*) AS requests, count(DISTINCT connection) AS connections,

@@ -29,7 +29,8 @@ epochs AS (
   UNION ALL
   SELECT group_id, coalesce(client_id, ''), completed_ns, answered_generation
   FROM group_calls
-  WHERE api IN ('CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT') AND answered_generation > 0
+  WHERE api IN ('CONSUMER_GROUP_HEARTBEAT', 'SHARE_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT')
+    AND answered_generation > 0
 ),
 each AS (
   SELECT group_id, client_id, count(*) AS joins
@@ -39,7 +40,7 @@ each AS (
   UNION ALL
   SELECT group_id, coalesce(client_id, ''), count(*)
   FROM group_calls
-  WHERE api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0 AND error IS NULL
+  WHERE api IN ('CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT') AND generation = 0 AND error IS NULL
   GROUP BY 1, 2
 ),
 groups AS (
@@ -140,7 +141,7 @@ leaves AS (
   FROM (
     SELECT group_id, client_id, count(*) AS n
     FROM group_calls
-    WHERE api = 'LEAVE_GROUP' OR generation < 0 AND api = 'CONSUMER_GROUP_HEARTBEAT'
+    WHERE api = 'LEAVE_GROUP' OR generation < 0 AND api IN ('CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT')
     GROUP BY 1, 2
   ) AS l
   GROUP BY group_id
