@@ -202,7 +202,8 @@ FROM conns JOIN roles USING (client_id) WHERE c_data_segments + s_data_segments 
 )  # fmt: skip
 # Findings of diagnose that measures judge better: a limit that one of two like captures just passes says little.
 MEASURED = {
-    "slow-broker": ("latency", "slow-answers"), "slow-replication": ("latency",), "slow-network": ("round-trip",),
+    "slow-broker": ("latency", "slow-answers"), "slow-cluster": ("latency", "slow-answers"),
+    "slow-replication": ("latency",), "slow-network": ("round-trip",),
     "packet-loss": ("resent",), "rebalance-storm": ("rebalances",), "connection-churn": ("connections",),
     "throttled": ("throttling",), "tiny-batches": ("batching",), "errors-again": ("errors",),
     "fetch-session-evictions": ("full-fetches",), "hot-partition": ("partition-share",),
