@@ -6,7 +6,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # before it on its connection was answered: a client that sends many at once waits for itself. Only requests count that
 # a broker answers at once; 500 ms are a thousand times what these usually take. No other broker can be compared with if
 # all are late, so the time decides: late answers came in 5 different seconds or more, and the longest of each second
-# together make up a fifth of the time. It has to be true of each broker that clients ask, and of several of its clients.
+# together make up a fifth of the time. It has to be true of each broker that is asked, and of several of its clients.
 RULE = Rule(
     finding="slow-cluster",
     title="clusters whose brokers all answer late",
@@ -57,7 +57,8 @@ waiters AS (
   WHERE late
 )
 SELECT brokers, servers, CASE WHEN servers = 1 THEN concat('broker ', names, ', the only one, answers')
-                              ELSE concat('all ', servers, ' brokers, ', names, ', answer') END AS who_answers, answers, late_answers, least_seconds, seconds,
+                              ELSE concat('all ', servers, ' brokers, ', names, ', answer') END AS who_answers,
+       answers, late_answers, least_seconds, seconds,
        longest_ms, waiting, clients, first_ns, last_ns, 1e9 AS weight
 FROM (
   SELECT array_sort(flatten(array_agg(broker))) AS brokers,
@@ -72,19 +73,19 @@ FROM (
     evidence=("answers", "late_answers", "least_seconds", "seconds", "longest_ms", "waiting", "clients"),
     says="{who_answers} late: {late_answers} of {answers} answers took over 500 ms (up to {longest_ms} ms), "
     "on each broker in {least_seconds} of {seconds} s or more; waiting: {waiting} clients",
-    ruled_out="one slow broker: each that was asked is late; requests that wait for earlier ones of their connection, "
+    ruled_out="one slow broker: each that was asked is late; requests that wait for earlier ones on a connection, "
     "for records, members or followers do not count",
-    advice="look at what the brokers share: the hosts' CPU, a paused or throttled VM, the storage, the network; or give "
-    "them less to do: RequestHandlerAvgIdlePercent near 0 and a high RequestQueueTimeMs say that they are overloaded",
+    advice="look at what the brokers share: the hosts' CPU, a paused or throttled VM, the storage, the network; or "
+    "give them less to do: RequestHandlerAvgIdlePercent near 0 and a high RequestQueueTimeMs tell of overload",
     see="stats {files} --by broker --by api",
     source="kafka.server:KafkaRequestHandlerPool RequestHandlerAvgIdlePercent, kafka.network:RequestMetrics "
     "RequestQueueTimeMs",
-    explains={
-        name: ()
-        for name in (
+    explains=dict.fromkeys(
+        (
             "slow-broker", "slow-replication", "request-timeout-too-short", "rebalance-storm", "slow-rebalance",
             "lagging-consumer", "under-min-isr", "errors-again", "long-transaction", "duplicate-writes",
             "poll-interval-exceeded", "coordinator-unavailable",
-        )
-    },
+        ),
+        (),
+    ),
 )  # fmt: skip
