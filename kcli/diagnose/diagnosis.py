@@ -185,8 +185,9 @@ def judge(
     store.suit()
     hops = leave_out_second_hops(store)
     size = overview_of(store, time)
-    parts = [*unread_parts(damage), *map(second_hop, hops), *unjudged_parts(store, time.seconds(), files)]
     found = judge_clusters(store, files)
+    every = [*found.kept, *found.explained]
+    parts = [*unread_parts(damage), *map(second_hop, hops), *unjudged_parts(store, time.seconds(), files, every)]
     wanted = in_scope(store, found.kept, scope)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
+from kcli.capture.io.capture_file import NO_CAPTURE
 from kcli.capture.kafka.events import BEFORE_FRAMES, BROKEN_REQUEST, CUT_OFF, IN_BROKEN_FRAME, REST_MISSING
 from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted, few_of
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
-from kcli.finding import Unjudged
+from kcli.finding import Finding, Unjudged
 from kcli.rules.judgement import NAMELESS
 from kcli.rules.second_hops import SecondHop
 
 WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
 NAMED = 3  # most servers in one text
+OF_HANDSHAKES = ("expired-certificate", "plaintext-on-tls", "tls-on-plaintext")
 SHORT_S = 5.0  # seconds: shorter captures hardly show repeated or changing behaviour
 
 
@@ -30,12 +32,13 @@ ORDER BY topic
 """
 
 
-def unjudged_parts(store: FactStore, seconds: float, files: str) -> list[Unjudged]:
+def unjudged_parts(store: FactStore, seconds: float, files: str, found: Iterable[Finding]) -> list[Unjudged]:
     """List the parts that were not judged, the largest first. seconds: the captured time. files: names of the captures
-    for commands.
+    for commands. found: the findings, which may tell of a part.
     """
+    told = {name for each in found if each.finding in OF_HANDSHAKES for name in each.names("broker")}
     return [
-        *undecodable(store, files),
+        *undecodable(store, files, told),
         *unjoined(store),
         *one_way(store),
         *mid_stream(store),
@@ -49,6 +52,8 @@ def unread_parts(damage: InputError | None) -> list[Unjudged]:
     """Name the part of damaged files that could not be read."""
     if damage is None or isinstance(damage, NothingReadError):
         return []
+    if damage.text.startswith(NO_CAPTURE):
+        return [Unjudged(f"a file without a packet: {damage}", "leave it out, or capture anew", unread=True)]
     remedy = "a whole copy of it; what could be read is judged here"
     return [Unjudged(f"a part of a damaged file: {damage}", remedy, unread=True)]
 
@@ -76,15 +81,24 @@ MISSING = {
     "cut": ("that the snapshot length cuts off", WHOLE_PACKETS),
     "lost": ("that are not in the capture", "a bigger capture buffer (tcpdump -B)"),
 }
+# Connections of TLS whose handshake did not end well: nothing of Kafka's is in them. Either end said so in an alert, or
+# the client sent its hello alone.
+UNFINISHED = (
+    "coalesce(c_alert, 0) > 0 OR coalesce(s_alert, 0) > 0 OR s_first_bytes LIKE '1503%' "
+    "OR (opened AND c_first_bytes LIKE '16%' AND c_data_segments <= 1)"
+)
 # `mid_stream` reports connections that began before the capture; parts cut by a reset or the capture's end are no
 # fault.
 PARTS = f"""
+WITH unfinished AS (SELECT connection FROM tcp WHERE {UNFINISHED})
 SELECT kind, array_agg(DISTINCT tls) AS tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
        array_agg(DISTINCT server) AS servers, bool_or(keyless) AS keyless
 FROM (SELECT connection, server, bytes, kind, reason LIKE '%: its keys are in no key log' AS keyless,
              CASE WHEN kind = 'encrypted'
                   THEN substring(reason, 1, position(':' IN concat(reason, ':')) - 1) END AS tls
-      FROM (SELECT u.*, e.server, CASE WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
+      FROM (SELECT u.*, e.server, CASE WHEN event = 'not-kafka' AND u.connection IN (SELECT connection FROM unfinished)
+                                THEN 'unfinished'
+                           WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
                            WHEN event = 'not-kafka' AND reason LIKE '%{CUT_OFF}' THEN 'cut-foreign'
                            WHEN event = 'not-kafka' THEN 'foreign'
                            WHEN u.connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
@@ -94,8 +108,8 @@ FROM (SELECT connection, server, bytes, kind, reason LIKE '%: its keys are in no
                            WHEN event = 'undecodable' AND reason != '{BEFORE_FRAMES}' THEN 'unreadable'
                       END AS kind
             FROM undecodable u LEFT JOIN link_ends e ON u.connection = e.connection) AS named) AS parts
-WHERE kind IS NOT NULL GROUP BY kind, CASE WHEN kind = 'encrypted' THEN server END
-ORDER BY position(concat(' ', kind, ' ') IN ' encrypted cut-foreign foreign cut lost rest unreadable '),
+WHERE kind IS NOT NULL GROUP BY kind, CASE WHEN kind IN ('encrypted', 'unfinished') THEN server END
+ORDER BY position(concat(' ', kind, ' ') IN ' encrypted unfinished cut-foreign foreign cut lost rest unreadable '),
          connections DESC, min(server)
 """
 
@@ -103,8 +117,10 @@ ORDER BY position(concat(' ', kind, ' ') IN ' encrypted cut-foreign foreign cut 
 SEE = """kcli sql "SELECT timestamp, connection, bytes, reason FROM undecodable WHERE event != 'not-kafka'\""""
 
 
-def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
-    """Yield the parts that are not Kafka, and the Kafka parts that cannot be read."""
+def undecodable(store: FactStore, files: str, told: Container[str]) -> Iterator[Unjudged]:
+    """Yield the parts that are not Kafka, and the Kafka parts that cannot be read. told: servers with findings about
+    their handshakes.
+    """
     if not store.has("undecodable"):
         return
     rows = [*store.ask(PARTS)]
@@ -116,6 +132,9 @@ def undecodable(store: FactStore, files: str) -> Iterator[Unjudged]:
         amount = f"{row['bytes']:,} bytes on {links}"
         if row["kind"] == "foreign":
             yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
+        elif row["kind"] == "unfinished" and row["servers"][0] not in told:
+            shakes = counted(row["connections"], "TLS handshake")
+            yield Unjudged(f"{shakes} with {to} that did not end well: no Kafka in them", "the logs of both ends")
         elif row["kind"] == "cut-foreign":
             what = f"{links} to {to}, maybe Kafka's: the snapshot length cuts off their packets"
             yield Unjudged(what, WHOLE_PACKETS, unread=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 from kcli.finding import SEVERITIES, Finding, Unjudged
 from kcli.rules import RULES
-from kcli.rules.precedence import without_consequences
-from kcli.rules.rule import LISTED, Addresses, Rule, clients_of, finding_of, in_order
+from kcli.rules.precedence import may_share, names_of, without_consequences
+from kcli.rules.rule import KINDS, LISTED, Addresses, Rule, clients_of, finding_of, in_order
 from kcli.rules.rule_tables import RuleTables
 from kcli.rules.server_sets import ServerSets
 from kcli.rules.settings import LIBRARIES, SETTING, own_names
@@ -72,6 +72,7 @@ def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
     rows = [(rule, row) for rule, row in told if not row.get("unseen")]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
+    name_absent(every)
     name_settings(tables, every)
     captured = [*tables.ask("SELECT first_ns, last_ns FROM stretches ORDER BY first_ns")] if len(every) > 1 else []
     firsts, lasts = ([each[name] for each in captured] for name in ("first_ns", "last_ns"))
@@ -91,6 +92,25 @@ def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
     judgement = Judgement(kept, explained, [*unseen(told)])
     judgement.sort()
     return judgement
+
+
+def name_absent(found: Sequence[Finding]) -> None:
+    """Add to what each finding rules out the other causes of which nothing is found about its names."""
+    absent = {rule.finding: rule.absent for rule in RULES}
+    by_finding: dict[str, list[Finding]] = {}
+    for each in found:
+        by_finding.setdefault(each.finding, []).append(each)
+    for each in found:
+        others = absent[each.finding]
+        met = {others[name] for name in others if any(related(each, it) for it in by_finding.get(name, ()))}
+        words = [word for word in dict.fromkeys(others.values()) if word not in met]
+        if words:
+            each.ruled_out = "; ".join(filter(None, (each.ruled_out, f"{', '.join(words)} (not found here)")))
+
+
+def related(some: Finding, other: Finding) -> bool:
+    """Return whether no kind of name tells two findings apart."""
+    return all(may_share(names_of(some, kind), names_of(other, kind)) for kind in KINDS)
 
 
 def unseen(told: Iterable[tuple[Rule, Mapping[str, Any]]]) -> Iterator[Unjudged]:

@@ -173,7 +173,11 @@ SELECT address AS server, min(node_id) AS node_id FROM advertised GROUP BY addre
 SELECT s.server, split(concat_ws('|', CAST(n.node_id AS STRING), s.server), '[|]') AS broker,
        CASE WHEN n.node_id IS NULL THEN s.server ELSE concat(n.node_id, ' (', s.server, ')') END AS broker_name
 FROM (SELECT server FROM calls UNION SELECT server FROM tcp UNION SELECT address FROM advertised) AS s
-LEFT JOIN nodes n ON s.server = n.server
+LEFT JOIN (
+  SELECT server, node_id FROM nodes
+  UNION ALL
+  SELECT server, min(node_id) FROM voters WHERE server NOT IN (SELECT server FROM nodes) GROUP BY server
+) AS n ON s.server = n.server
 """,
     "group_clients": """
 SELECT client_id, group_id, count(*) AS calls

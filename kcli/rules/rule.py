@@ -67,6 +67,7 @@ class Rule:
     subject: kind -> column. evidence: columns that the finding shows under the same names.
     says, ruled_out, advice, see: texts with {columns} in braces; in advice {column:word} quotes the value for a shell;
     `see` follows "kcli". source: the source of the limits.
+    absent: other causes' findings -> words for them in `ruled_out`, if none of these is found about the same names.
     explains: findings that are consequences of this one -> the kinds of names that both must share (none: all).
     rests_on: queries in the WITH of `sql`: if one of them has no row, `sql` has none either. They are asked first, one
     after the other, and their rows are stored for the rest.
@@ -85,6 +86,7 @@ class Rule:
     source: str
     severity: str = WARNING
     ruled_out: str = ""
+    absent: Mapping[str, str] = field(default_factory=dict)
     explains: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rests_on: tuple[str, ...] = ()
     of_payloads: bool = False

@@ -119,6 +119,16 @@ address        string   host:port
 )
 define(
     RULE_FACTS,
+    "voters",
+    "Controllers as Vote and BeginQuorumEpoch requests name them, each once.",
+    """
+server         string   the server that is asked
+node_id        int32    the voter
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
     "cluster_ids",
     "Clusters as Metadata answers name them, each once for a broker.",
     """

@@ -36,6 +36,12 @@ def test_what_cannot_be_judged_is_named_with_its_remedy(samples: Path) -> None:
     assert any("TLS" in each.what and "--key-log" in each.remedy for each in found.unjudged)
 
 
+def test_an_empty_file_is_no_part_of_a_damaged_one(samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.pcap").touch()
+    part, *_ = diagnose([str(samples / "java44-txn.pcap"), str(tmp_path / "empty.pcap")]).unjudged
+    assert part.what.startswith("a file without a packet: ") and "leave it out" in part.remedy
+
+
 def test_a_key_log_of_other_connections_is_named(samples: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.keys"
     other.write_text(f"CLIENT_RANDOM {'ab' * 32} {'cd' * 48}\n")

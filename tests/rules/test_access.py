@@ -13,6 +13,8 @@ from kcli.diagnose import Finding, diagnose
 from tests.capture.tls.traffic import Talk
 from tests.capture.wires import ACK, pcap
 from tests.diagnose.captured import only, told
+from tests.rules.test_by_hand import Talk as Asking
+from tests.rules.test_by_hand import fetched, found
 
 
 def test_refused_logins_are_told_once_and_not_as_churn() -> None:
@@ -57,6 +59,16 @@ def test_an_advertised_address_where_nobody_listens() -> None:
     assert set(found.subject["client"]) <= {"kitchen-screen-1", "kitchen-tablet"}
 
 
+def test_who_is_sent_to_a_name_and_says_no_more_is_not_judged(tmp_path: Path) -> None:
+    """Java before 4.0 asks once, and tries a name that does not resolve for ever; or it goes where nobody captures."""
+    broker = {"nodeId": 1, "host": "kafka-0.headless", "port": 9094, "rack": None}
+    asks = Asking("tab").call(3, 12, {"topics": [{"name": "orders"}]}, {"brokers": [broker], "topics": []})
+    assert not found(tmp_path, asks, fetched(Asking("other", 41000, broker=3), 30))
+    [part] = [each for each in diagnose([str(tmp_path / "a.pcap")]).unjudged if each.what.startswith("whether ")]
+    assert part.what.startswith("whether tab reached kafka-0.headless:9094, where listener 10.0.0.2:9092 sent them: ")
+    assert "resolves" in part.remedy
+
+
 # A client of Go's or Java's has the keys of its handshake when it refuses; OpenSSL's has not, and says it in the clear.
 ENCRYPTED = b"\x14\3\3\0\1\1" + b"\x17\3\3\0\x13" + bytes(range(19))
 PADDED = b"\x14\3\3\0\1\1" + b"\x17\3\3\0\x23" + bytes(range(35))  # as Java does
@@ -89,6 +101,16 @@ def test_a_certificate_that_is_refused(
     assert found.evidence["sender"] == ("client", "broker")[refuses]
     assert found.evidence["alerts"] == [said]
     assert ("read in the log of the" in found.advice) == said.startswith("encrypted")
+
+
+def test_a_handshake_that_fails_is_nothing_that_a_key_log_helps(tmp_path: Path) -> None:
+    talk, path = Talk(tmp_path, suite="AES128-GCM-SHA256", port=41000, refuses=0), tmp_path / "one.pcap"
+    with contextlib.suppress(ssl.SSLError):
+        talk.shake_hands()
+    talk.flush(0)
+    path.write_bytes(pcap(talk.wire.packets))
+    [part] = [each for each in diagnose([str(path)]).unjudged if "TLS" in each.what]
+    assert part.what.startswith("1 TLS handshake with ") and "--key-log" not in part.remedy
 
 
 def test_handshakes_that_succeed_end_in_an_alert_too(tmp_path: Path) -> None:

@@ -161,7 +161,8 @@ def test_a_group_that_is_forbidden(tmp_path: Path) -> None:
         return made
 
     finding = told(found(tmp_path, talk(30)), "authorization-failed", client="tester")
-    assert "group" in finding.text
+    assert "group" in finding.text and "--operation Read)" in finding.advice
+    assert not finding.ruled_out, "nobody logs in"
     assert not found(tmp_path, talk(0))
 
 
@@ -187,6 +188,9 @@ def test_members_that_do_not_fit(tmp_path: Path) -> None:
         client="tester", group="g",
     )  # fmt: skip
     assert "range" in finding.text and "roundrobin" in finding.text
+    assert finding.advice.startswith("give all members one partition.assignment.strategy")
+    full = told(found(tmp_path, joining("tester", 40000, ["range"], 81, 3), fitting), "wrong-group-protocol")
+    assert full.advice.startswith("the group is full") and "group.max.size" in full.advice
     assert not found(tmp_path, joining("tester", 40000, ["range"], 0, 1), fitting)
 
 
@@ -256,10 +260,11 @@ def test_a_quorum_that_elects_again_and_again(tmp_path: Path) -> None:
             }]}]  # fmt: skip
             part = {"partitionIndex": 0, "errorCode": 0, "leaderId": -1, "leaderEpoch": number, "voteGranted": True}
             answer = {"errorCode": 0, "topics": [{"topicName": "__cluster_metadata", "partitions": [part]}]}
-            made.call(52, 0, {"clusterId": "c", "topics": topics}, answer, 3 * SECOND)
+            made.call(52, 1, {"clusterId": "c", "voterId": 7, "topics": topics}, answer, 3 * SECOND)
         return made
 
-    assert told(found(tmp_path, talk(4)), "quorum-elections").evidence["elections"] == 4
+    finding = told(found(tmp_path, talk(4)), "quorum-elections", broker=["10.0.0.2:9092", "7"])
+    assert finding.evidence["elections"] == 4 and "7 (10.0.0.2:9092)" in finding.text
     assert not found(tmp_path, talk(1))
 
 
@@ -746,7 +751,7 @@ def test_a_replica_that_asks_no_more_is_missing_if_no_metadata_tells(metadata_fi
     finding = told(found(tmp_path, talk, unwaited, stops, goes_on), "under-min-isr", topic="orders", client=["tester"],
                    partition=["orders-0"], broker=["10.0.0.3:9092", "3"] if metadata_first else ["3"])  # fmt: skip
     assert (finding.evidence["missing"], finding.evidence["told_by"]) == (["3"], ["a follower that asks no more"])
-    assert finding.evidence["unwaited"] >= 10 and " of the topic with acks=1 " in finding.ruled_out
+    assert finding.evidence["unwaited"] >= 10 and " of the topic's batches with acks=1" in finding.ruled_out
     assert finding.advice.startswith("bring broker 3" + " (10.0.0.3:9092)" * metadata_first)
     [untold] = found(tmp_path, talk, unwaited, goes_on)
     assert "broker" not in untold.subject and "replicas not in sync: not told" in untold.text

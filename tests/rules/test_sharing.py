@@ -41,6 +41,8 @@ def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0, client: s
 def test_slow_answers_are_ruled_out_only_where_they_are_quick(tmp_path: Path) -> None:
     quick = told(found(tmp_path, writer(40000, 120, times=360)), "tiny-batches")
     slow = told(found(tmp_path, writer(40000, 120, times=360, takes=200 * MILLISECOND)), "tiny-batches")
+    waits = told(found(tmp_path, writer(40000, 120, times=360, ahead_ms=-20, takes=200 * MILLISECOND)), "tiny-batches")
+    assert "records wait 21 ms already" in waits.advice and quick.advice.startswith("set linger.ms")
     assert "slow answers: they take " in quick.ruled_out and slow.ruled_out == "leaders that move: 0 were refused"
 
 

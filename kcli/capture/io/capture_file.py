@@ -16,6 +16,7 @@ from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
 from kcli.whole_file import WholeFile
 
+NO_CAPTURE = "not a capture: "  # begins the text about a file of which nothing can be read
 PACKED = 1 << 14  # bytes decompressed at a time, which are the most that damage loses
 PIECE = 1 << 20  # bytes read at a time; they fit into the processor's cache until they are used
 

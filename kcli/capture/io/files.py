@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-from kcli.capture.io.capture_file import CaptureFile, is_piped
+from kcli.capture.io.capture_file import NO_CAPTURE, CaptureFile, is_piped
 from kcli.capture.kafka.events import Event
 from kcli.errors import InputError, all_of, unreadable
 from kcli.filelike import Stream, name_of
@@ -115,7 +115,7 @@ def no_capture(problem: str, file: CaptureFile) -> InputError:
     kind = recognized(file.data)
     known = kind is not None and "capture" not in kind  # the bytes do not begin a capture themselves
     inside = "" if file.stream is file.raw else ", once it is decompressed"
-    return InputError(f"not a capture: {problem} {f'({kind}{inside})' if known else EXPECTED}", file=file.name)
+    return InputError(f"{NO_CAPTURE}{problem} {f'({kind}{inside})' if known else EXPECTED}", file=file.name)
 
 
 def drive(
@@ -284,7 +284,7 @@ def report_end(file: CaptureFile, emit: Callable[[Event], None], failures: list[
         emit(Event("truncated", None, 0, file.offset, left, f"can't be decompressed: {file.failure}", file=file.name))
     elif file.piped and not file.offset and left < 24:
         failures.append(
-            InputError(f"not a capture: {'empty' if not left else f'only {left} bytes'} {EXPECTED}", file=file.name)
+            InputError(f"{NO_CAPTURE}{'empty' if not left else f'only {left} bytes'} {EXPECTED}", file=file.name)
         )
     elif left:
         why = f"the file ends in the middle of a packet, {left} bytes into it"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kcli.capture.io.capture_file import CaptureFile
+from kcli.capture.io.capture_file import NO_CAPTURE, CaptureFile
 from kcli.core.capture.packets import PacketReader
 from kcli.errors import InputError
 from kcli.grammar.files.capture_formats import pcap_magic
@@ -88,7 +88,7 @@ def read(file: CaptureFile, reader: Any, end: int | None) -> Iterator[RangePacke
         file.use(used)
         if reader.problem is not None:
             if not file.offset:
-                raise InputError(f"not a capture: {reader.problem}", file=file.name)
+                raise InputError(f"{NO_CAPTURE}{reader.problem}", file=file.name)
             file.use(reader.resume(file.data))
         elif not file.fill():
             return

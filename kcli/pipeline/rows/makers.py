@@ -19,6 +19,7 @@ OF_TRANSACTIONS = (
     apikeys.INIT_PRODUCER_ID, apikeys.ADD_PARTITIONS_TO_TXN, apikeys.ADD_OFFSETS_TO_TXN, apikeys.END_TXN,
     apikeys.TXN_OFFSET_COMMIT,
 )  # fmt: skip
+OF_METADATA = (apikeys.METADATA, apikeys.FIND_COORDINATOR, apikeys.VOTE, apikeys.BEGIN_QUORUM_EPOCH)
 SAID = "called"  # the table of exchanges by what they say
 SAID_LINKS = "called_links"  # the table of their connections
 
@@ -34,7 +35,7 @@ def said_makers() -> dict[int, Maker]:
     return {
         **dict.fromkeys(OF_MEMBERS, put_member_call),
         **dict.fromkeys(OF_TRANSACTIONS, put_transaction_call),
-        **dict.fromkeys((apikeys.METADATA, apikeys.FIND_COORDINATOR), of_metadata),
+        **dict.fromkeys(OF_METADATA, of_metadata),
         **dict.fromkeys((apikeys.SASL_HANDSHAKE, apikeys.SASL_AUTHENTICATE), put_sasl_call),
         **dict.fromkeys((apikeys.CREATE_TOPICS, apikeys.DELETE_TOPICS), put_topic_changes),
         apikeys.LEAVE_GROUP: put_leave,

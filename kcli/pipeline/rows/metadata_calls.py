@@ -1,4 +1,6 @@
-"""Rows of `metadata_calls`, `metadata_topics`, `metadata_told`, `partition_states`, `advertised` and `cluster_ids`."""
+"""Rows of `metadata_calls`, `metadata_topics`, `metadata_told`, `partition_states`, `advertised`,
+`cluster_ids` and `voters`.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ from kcli.legible import host_port
 from kcli.pipeline.rows.group_calls import Who, completed, error_of
 from kcli.pipeline.rows.sayings import random_start
 from kcli.pipeline.rows.single_rows import SingleRows
-from kcli.schemas.apikeys import METADATA
+from kcli.schemas.apikeys import FIND_COORDINATOR, METADATA
 from kcli.schemas.definition import ZERO_UUID
 
 KEPT = 1 << 16  # partitions and brokers that are remembered
 
 
 class MetadataRows:
-    """Puts rows of Metadata and FindCoordinator."""
+    """Puts rows of Metadata and FindCoordinator, and the node ids that controllers name to each other."""
 
     def __init__(self) -> None:
         self.numbers = count(random_start())
@@ -26,13 +28,16 @@ class MetadataRows:
         self.partitions = 0
         self.brokers: set[tuple[str, int, str]] = set()
         self.clusters: set[tuple[str, str]] = set()
+        self.voters: set[tuple[str, int]] = set()
 
     def put(self, rows: SingleRows, item: Exchange, who: Who) -> None:
         """Put the rows of one exchange."""
         if item.api_key == METADATA:
             self.put_metadata(rows, item, who)
-        else:
+        elif item.api_key == FIND_COORDINATOR:
             self.put_coordinators(rows, item, who)
+        elif (item.request or {}).get("voterId", -1) >= 0:
+            self.put_voter(rows, item.link.server, item.request["voterId"])
 
     def put_metadata(self, rows: SingleRows, item: Exchange, who: Who) -> None:
         """Put the rows of a Metadata request and its response."""
@@ -85,6 +90,12 @@ class MetadataRows:
         for each in coordinators:
             if each.get("host") and each.get("nodeId", -1) >= 0 and not each.get("errorCode"):
                 self.put_broker(rows, item, each["nodeId"], host_port(each["host"], each["port"]))
+
+    def put_voter(self, rows: SingleRows, server: str, node: int) -> None:
+        """Put the node id of a controller, if it was not put before."""
+        if (server, node) not in self.voters and len(self.voters) < KEPT:
+            self.voters.add((server, node))
+            rows.put("voters", (server, node))
 
     def put_broker(self, rows: SingleRows, item: Exchange, node: int, address: str) -> None:
         """Put the address of a broker, if it was not put before."""

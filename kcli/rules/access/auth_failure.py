@@ -52,7 +52,7 @@ SELECT t.client_id, CASE WHEN count(t.principal) > 0
        count(*) AS weight, array_agg(DISTINCT server) AS servers,
        CASE WHEN max(error) IS NULL THEN 'refused or not answered' ELSE 'refused' END AS outcome,
        CASE WHEN max(error) IS NULL THEN 'their connections end behind the login; no answer is in the capture'
-            ELSE concat('"', coalesce(max(message), '-'), '"') END AS shown,
+            ELSE coalesce(concat('"', max(message), '"'), max(error)) END AS shown,
        CASE WHEN max(error) IS NULL THEN 'a client that is logged in: it would send other requests'
             ELSE 'the broker: it answers' END AS not_so,
        CASE WHEN max(error) IS NULL THEN 'capture both directions; if it is refused: ' ELSE '' END AS first_step,

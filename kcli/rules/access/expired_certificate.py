@@ -35,16 +35,16 @@ WITH named AS (
 ended AS (
   SELECT server, host, connection, first_ns AS opened_ns, c_alert AS alert, 'client' AS sender
   FROM conns
-  WHERE c_alert IS NOT NULL
+  WHERE c_alert IS NOT NULL AND requests IS NULL
   UNION ALL
   SELECT server, host, connection, first_ns, s_alert, 'broker'
   FROM conns
-  WHERE s_alert IS NOT NULL AND c_alert IS NULL
+  WHERE s_alert IS NOT NULL AND c_alert IS NULL AND requests IS NULL
   UNION ALL
   SELECT server, host, connection, first_ns, -1, 'client'
   FROM conns
   WHERE c_alert IS NULL AND s_alert IS NULL AND c_first_bytes LIKE '1603%' AND s_first_bytes LIKE '1603%'
-    AND c_data_segments = 1 AND s_bytes >= 500
+    AND c_data_segments = 1 AND s_bytes >= 500 AND requests IS NULL
     AND {CLIENT_END} - s_first_data_ns BETWEEN 0 AND 3000000000
     AND {CLIENT_END} < coalesce(s_fin_ns, s_rst_ns, c_fin_ns + 1)
 )

@@ -52,6 +52,9 @@ working AS (
 ),
 users AS (
   SELECT connection, max(nullif(replace(principal, 'User:', ''), '')) AS principal FROM logins GROUP BY connection
+),
+logged_in AS (
+  SELECT DISTINCT connection FROM sasl_calls WHERE api = 'SASL_AUTHENTICATE' AND error IS NULL AND answered
 )
 SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT api) AS apis, (max(ns) - min(ns)) / 1e9 AS seconds,
        min(ns) AS first_ns, max(ns) AS last_ns,
@@ -59,9 +62,13 @@ SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT api) AS api
             END AS users, count(*) AS weight,
        CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL THEN 'warning' ELSE 'critical' END AS severity,
        CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL
-            THEN '; it goes on without this topic' ELSE '' END AS after
+            THEN '; it goes on without this topic' ELSE '' END AS after,
+       CASE WHEN bool_or(api = 'PRODUCE') THEN 'Write'
+            WHEN bool_or(api IN ('FETCH', 'OFFSET_COMMIT')) THEN 'Read' ELSE 'Read or Write' END AS operation,
+       CASE WHEN count(i.connection) = count(*) THEN 'the login: it succeeded' ELSE '' END AS not_so
 FROM refused r
 LEFT JOIN users u ON r.connection = u.connection
+LEFT JOIN logged_in i ON r.connection = i.connection
 LEFT JOIN clients c ON r.client_id = c.client_id
 LEFT JOIN working w ON r.client_id = w.client_id AND r.topic = w.topic
 LEFT JOIN lasting l ON r.client_id = l.client_id AND r.topic = l.topic
@@ -74,9 +81,9 @@ HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client
     evidence=("refused", "apis", "seconds", "users"),
     says="{client_id} has no right to {topic}: {refused} times TOPIC_AUTHORIZATION_FAILED in {seconds} s ({apis})"
     "{after}",
-    ruled_out="the login: it succeeded",
+    ruled_out="{not_so}",
     advice="add an ACL for its user on {topic} (kafka-acls.sh --add --allow-principal User:... --topic {topic} "
-    "--operation Read or Write), or the right user",
+    "--operation {operation}), or log in as another user",
     see="decode pcap {files} --topic {topic} --errors",
     source="authorizer.class.name, allow.everyone.if.no.acl.found",
     explains={

@@ -9,6 +9,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # A name is told by its port, as a capture has its address alone. Where other clients of the listener work, an address
 # that nobody tried is another one in the capture (a name, a port that is mapped). A client that is told of errors alone
 # has nowhere to go, and one that asks for all topics may want no more; that counts if the name may be the listener's.
+# Others (Java before 4.0) ask once, and try a name that does not resolve for ever. So does, as far as a capture of the
+# bootstrap port shows, a client that works: that cannot be judged.
 # A client whose group is refused goes no further. An idempotent producer asks any broker for its id, the first as well.
 RULE = Rule(
     finding="wrong-advertised-listener",
@@ -63,7 +65,7 @@ sent AS (
 ),
 away AS (
   SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns,
-         CASE WHEN untried THEN NULL ELSE hosts END AS hosts,
+         untried AND told < 3 AS few, CASE WHEN untried THEN NULL ELSE hosts END AS hosts,
          CASE WHEN untried THEN 0 ELSE attempts END AS attempts, CASE WHEN untried THEN 0 ELSE refused END AS refused,
          CASE WHEN untried THEN 0 ELSE waited_seconds END AS waited_seconds
   FROM (
@@ -73,8 +75,14 @@ away AS (
     FROM sent s JOIN asking k ON s.server = k.server
     WHERE address != s.server AND NOT works
   ) AS l
-  WHERE CASE WHEN untried THEN lost_all AND told >= 3
+  WHERE CASE WHEN untried THEN lost_all AND told >= 1
              ELSE accepted = 0 AND (attempts >= 2 OR waited_seconds >= 3) AND (lost_all OR asked >= 3) END
+),
+-- Brokers that answer at another address: one of theirs, or where a server names itself alone.
+up AS (
+  SELECT DISTINCT node_id FROM advertised WHERE address IN (SELECT server FROM calls WHERE response_bytes IS NOT NULL)
+  UNION
+  SELECT min(node_id) FROM advertised GROUP BY server HAVING count(DISTINCT node_id) = 1
 )
 SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts) AS attempts, max(refused) AS refused,
        array_agg(DISTINCT client_id) AS clients, sum(asked) AS asked,
@@ -88,17 +96,28 @@ SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts
        ) AS groups,
        CASE WHEN max(attempts) = 0 THEN 'nobody even tried (does its name resolve?)'
             WHEN max(refused) = 0 THEN concat('no attempt to connect there was answered (', max(attempts), ')')
-            ELSE concat(max(attempts), ' attempts to connect there, ', max(refused),
-                        ' refused, none taken') END AS outcome
-FROM away
-GROUP BY node_id, address
-HAVING sum(asked) >= 3 OR max(waited_seconds) >= 3 OR max(refused) >= 3
+            ELSE concat(max(attempts), CASE WHEN max(attempts) = 1 THEN ' attempt' ELSE ' attempts' END,
+                        ' to connect there, ', max(refused), ' refused, none taken') END AS outcome,
+       CASE WHEN few
+            THEN concat('whether ', concat_ws(', ', array_sort(array_agg(DISTINCT client_id))), ' reached ', address,
+                        ', where listener ', concat_ws(', ', array_sort(array_agg(DISTINCT listener))),
+                        ' sent them: no connection there is in the capture') END AS unseen,
+       'look whether that name resolves where they run; a capture of all ports' AS remedy,
+       CASE WHEN max(up.node_id) IS NOT NULL THEN 'a broker that is down: it answers at another address'
+            ELSE '' END AS not_so
+FROM (SELECT *, bool_or(NOT few) OVER (PARTITION BY node_id, address) AS is_found FROM away) AS a
+LEFT JOIN up USING (node_id)
+CROSS JOIN (SELECT max(last_ns) AS end_ns FROM stretches) AS e
+WHERE NOT (few AND is_found)
+GROUP BY node_id, address, few
+HAVING CASE WHEN few THEN max(end_ns) - max(ended_ns) >= 10000000000
+            ELSE sum(asked) >= 3 OR max(waited_seconds) >= 3 OR max(refused) >= 3 END
 """,
     subject={"broker": "broker", "client": "clients", "group": "groups"},
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),
     says="listener {listeners} sends clients to {address}, where they get no connection: {outcome}; "
-    "{clients} ask Metadata {asked} times, and neither write nor read",
-    ruled_out="a broker that is down: its other listeners work",
+    "{clients} asked for Metadata {asked} times, and neither wrote nor read",
+    ruled_out="{not_so}",
     advice="set advertised.listeners of broker {node_id} for that listener to a name and port that {clients} can "
     "resolve and reach",
     see="sql 'SELECT DISTINCT server, leader, leader_address FROM metadata_partitions' {files}",

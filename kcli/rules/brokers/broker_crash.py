@@ -57,7 +57,7 @@ WHERE crashed
     says="broker {broker_name} vanished without a shutdown, {at_second} s into the capture: "
     "{closed} connections ended together (requests left unanswered: {unanswered}); {refused} attempts to connect "
     "failed after that; {back}{waited}",
-    ruled_out="a clean shutdown: no leader was handed over before",
+    ruled_out="a clean shutdown: no client was told of a new leader before",
     advice="read the end of that broker's log, then look for the OOM killer (dmesg), a full disk, broken hardware",
     see='sql "SELECT connection, client_id, closed, closed_by, closed_how, unanswered FROM connections ORDER BY '
     'closed" {files}',

@@ -115,7 +115,8 @@ WHERE times >= 3 AND last_ns - first_ns >= 1000000000
     subject={"client": "client_id", "host": "hosts"},
     evidence=("times", "servers", "versions", "request_bytes", "most_bytes"),
     says="brokers close connections of {client_id} instead of answering, {times} times: {how}",
-    ruled_out="restarts, refused logins, silence",
+    ruled_out="a broker that is down: at these times most of its connections stay, or new ones are taken",
+    absent={"auth-failure": "refused logins"},
     advice="read the broker's log: it has the reason",
     see="sql \"SELECT timestamp, connection, event, reason FROM undecodable WHERE event LIKE 'unanswered%' "
     "OR event = 'truncated'\" {files}",

@@ -11,16 +11,22 @@ RULE = Rule(
 WITH votes AS (SELECT ns, server, client_id, ns - lag(ns) OVER (ORDER BY ns) AS gap_ns FROM calls WHERE api = 'VOTE'),
 begun AS (
   SELECT count(*) AS begun, array_agg(DISTINCT client_id) AS leaders FROM calls WHERE api = 'BEGIN_QUORUM_EPOCH'
+),
+named AS (
+  SELECT array_agg(DISTINCT name) AS broker, array_agg(DISTINCT broker_name) AS names
+  FROM (
+    SELECT explode(broker) AS name, broker_name FROM brokers WHERE server IN (SELECT server FROM votes)
+  ) AS b
 )
 SELECT count(*) AS votes, sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) AS elections,
        (max(ns) - min(ns)) / 1e9 AS seconds, array_agg(DISTINCT server) AS servers, max(b.begun) AS begun,
-       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight
-FROM votes CROSS JOIN begun b
+       min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight, max(n.broker) AS broker, max(n.names) AS names
+FROM votes CROSS JOIN begun b CROSS JOIN named n
 HAVING sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) >= 3
 """,
-    subject={"broker": "servers"},
+    subject={"broker": "broker"},
     evidence=("votes", "elections", "begun", "seconds", "servers"),
-    says="the controllers elect again and again: {elections} rounds with {votes} Vote requests in {seconds} s, "
+    says="the controllers {names} elect again and again: {elections} rounds with {votes} Vote requests in {seconds} s, "
     "{begun} BeginQuorumEpoch",
     ruled_out="the first election when a quorum starts",
     advice="check the network between controllers, pauses of the leader (GC, disk), "

@@ -6,7 +6,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # the last one to the end of the capture, requests that a broker answers at once wait for seconds on several
 # connections. Requests that wait by design do not count: a Fetch up to its max wait, JoinGroup, acks=all. A request
 # whose answer may be missing in the capture does not count either. If clients send the broker nothing more, its capture
-# may have ended: it has to go on for 2 s.
+# may have ended: it has to go on for 2 s. If the broker has a single connection, all its requests count, but they may
+# wait for followers (acks=all).
 RULE = Rule(
     finding="silent-broker",
     title="brokers that accept connections but do not answer",
@@ -54,10 +55,40 @@ waiting AS (
                    'SASL_HANDSHAKE', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT', 'FETCH')
          OR (c.api = 'PRODUCE' AND c.acks = 1))
 ),
+alone AS (
+  SELECT s.server, s.from_ns, s.to_ns, s.ended, min(t.connection) AS connection
+  FROM silences s
+  JOIN tcp t
+    ON t.server = s.server AND t.first_ns < s.to_ns
+    AND coalesce(t.c_fin_ns, t.c_rst_ns, t.s_fin_ns, t.s_rst_ns, t.last_ns) >= s.from_ns
+  GROUP BY s.server, s.from_ns, s.to_ns, s.ended
+  HAVING count(*) = 1
+),
+of_one AS (
+  SELECT s.server, s.from_ns, s.to_ns, s.ended, c.connection, c.client_id, c.inner_client, c.ns,
+         (least(s.to_ns, coalesce(e.end_ns, s.to_ns)) - c.ns) / 1e6 AS waited_ms, c.acks
+  FROM alone s
+  JOIN calls c ON c.connection = s.connection AND c.ns BETWEEN s.from_ns AND s.to_ns
+  JOIN ends e ON c.connection = e.connection
+  LEFT JOIN heard h ON c.connection = h.connection
+  WHERE (c.response_bytes IS NULL OR c.completed_ns >= s.to_ns) AND e.s_last_ns >= c.ns
+    AND (c.response_bytes IS NOT NULL OR c.ns > coalesce(h.ns, 0))
+    AND c.api = 'PRODUCE' AND c.acks != 0
+    AND c.client_id NOT IN (SELECT client_id FROM calls WHERE throttle_ms > 0)
+),
 summed AS (
+  SELECT server, from_ns, to_ns, ended, count(*) AS requests, 1 AS connections, max(waited_ms) AS longest_ms,
+         min(ns) AS first_ns, array_agg(DISTINCT client_id) FILTER (WHERE NOT inner_client) AS clients, true AS single,
+         min(acks) = -1 AS for_all
+  FROM of_one JOIN (SELECT server, max(last_ns) AS seen_ns FROM tcp GROUP BY server) AS seen USING (server)
+  WHERE waited_ms >= 1000
+  GROUP BY server, from_ns, to_ns, ended
+  HAVING count(*) >= 3 AND max(to_ns) - min(ns) >= 5000000000
+    AND (ended = 1 OR max(seen_ns) >= min(ns) + 2000000000)
+  UNION ALL
   SELECT server, from_ns, to_ns, ended, count(*) AS requests, count(DISTINCT connection) AS connections,
          max(waited_ms) AS longest_ms, min(ns) AS first_ns,
-         array_agg(DISTINCT client_id) FILTER (WHERE NOT inner_client) AS clients
+         array_agg(DISTINCT client_id) FILTER (WHERE NOT inner_client) AS clients, false, false
   FROM waiting JOIN (SELECT server, max(last_ns) AS seen_ns FROM tcp GROUP BY server) AS seen USING (server)
   WHERE waited_ms >= 1000
   GROUP BY server, from_ns, to_ns, ended
@@ -80,15 +111,25 @@ others AS (
 SELECT broker, broker_name, requests, connections, longest_ms, silences, l.clients, other_answers,
        (to_ns - l.first_ns) / 1e9 AS seconds,
        CASE WHEN ended = 1 THEN 'then it answered again' ELSE 'until the end of the capture' END AS outcome, l.first_ns,
-       to_ns AS last_ns, 1000 + (to_ns - l.first_ns) / 1e9 AS weight
+       CASE WHEN other_answers = 0 THEN 'no other broker answers in the capture meanwhile'
+            ELSE concat('other brokers gave ', other_answers,
+                        CASE WHEN other_answers = 1 THEN ' answer' ELSE ' answers' END, ' meanwhile') END AS beside,
+       to_ns AS last_ns, 1000 + (to_ns - l.first_ns) / 1e9 AS weight,
+       CASE WHEN single THEN 'warning' ELSE 'critical' END AS severity,
+       CASE WHEN for_all THEN '' ELSE '; waits that requests ask for' END AS asked,
+       CASE WHEN for_all
+            THEN 'look at broker {broker_name} (a process that is stopped or swapped out, a disk that hangs, a long '
+                 'pause of its GC), and at the followers of its partitions: acks=all waits for those in sync'
+            END AS advised,
+       CASE WHEN ended = 1 THEN 'decode pcap {files} --slower-than 1s' END AS look
 FROM longest l JOIN brokers b ON l.server = b.server JOIN others o ON l.server = o.server
 WHERE place = 1
 """,
     subject={"broker": "broker", "client": "clients"},
     evidence=("seconds", "requests", "connections", "longest_ms", "silences", "other_answers", "clients"),
     says="broker {broker_name} takes connections and answers nobody for {seconds} s, {outcome}: "
-    "{requests} requests on {connections} connections wait; other brokers gave {other_answers} answers meanwhile",
-    ruled_out="its host and the network: TCP acknowledges what clients send; waits that requests ask for",
+    "{requests} requests on {connections} connections wait; {beside}",
+    ruled_out="its host and the network: TCP acknowledges what clients send{asked}",
     advice="look at broker {broker_name}: is its process stopped or swapped out, does its disk hang, is a pause of its "
     "GC this long? Take a thread dump (jstack), then restart it; its leaders move only when it loses its session",
     see="sql \"SELECT * FROM undecodable WHERE event = 'unanswered-at-end'\" {files}",

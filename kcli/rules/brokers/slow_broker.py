@@ -9,6 +9,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # compare with (another listener of the same broker is none), nearly all clients have to wait for a good part of the
 # time, and this has to hold when requests in flight together count once. Only delays of seconds make members leave
 # their groups. A broker without connections at first may just have started: its first seconds do not count.
+# If it then answers nobody for a second, again and again, while several clients wait for as long, a smaller part of the
+# time is enough.
 # OffsetForLeaderEpoch does not count: a leader that has just been elected is asked for it. If Metadata alone is late,
 # it waits for leaders that move; the broker answers all other requests in time.
 # A client that asks for one thing after another has one late answer in a pause, however long that is: its time counts.
@@ -97,6 +99,42 @@ covered AS (
   ) AS b
   GROUP BY server
 ),
+-- The longest bursts of answers that several clients have waited for; silent: nothing else was answered before.
+awaited AS (
+  SELECT *
+  FROM (
+    SELECT *, row_number() OVER (PARTITION BY server ORDER BY longest_ms DESC, to_ns) AS place
+    FROM (
+      SELECT server, min(completed_ns) AS to_ns, max(own_ms) AS longest_ms
+      FROM (
+        SELECT *, sum(CASE WHEN since_ns <= 250000000 THEN 0 ELSE 1 END)
+                    OVER (PARTITION BY server ORDER BY completed_ns ROWS UNBOUNDED PRECEDING) AS burst
+        FROM (
+          SELECT server, client_id, completed_ns, own_ms,
+                 completed_ns - lag(completed_ns) OVER (PARTITION BY server ORDER BY completed_ns) AS since_ns
+          FROM plain
+          WHERE own_ms >= 1000 AND (SELECT count(*) FROM by_server) = 1
+        ) AS l
+      ) AS m
+      GROUP BY server, burst
+      HAVING count(DISTINCT client_id) >= 2
+    ) AS b
+  ) AS n
+  WHERE place <= 20
+),
+silent AS (
+  SELECT server, count(*) AS standstills
+  FROM (
+    SELECT a.server, a.to_ns
+    FROM awaited a
+    LEFT JOIN calls c
+      ON c.server = a.server AND c.response_bytes IS NOT NULL AND c.completed_ns > a.to_ns - 1000000000
+      AND c.completed_ns < a.to_ns - 250000000
+    GROUP BY a.server, a.to_ns
+    HAVING count(c.server) = 0
+  ) AS s
+  GROUP BY server
+),
 late_writes AS (
   SELECT server, connection, client_id, floor(completed_ns / 250000000) AS burst,
          count(*) OVER (PARTITION BY server) >= 0.8 * count(*) OVER () AS mostly_here
@@ -128,10 +166,19 @@ compared AS (
 SELECT broker, broker_name, answers, late_answers, bursts, coalesce(waiting, 0) AS waiting, longest_ms, median_ms,
        other_answers, other_late, other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns,
        c.last_ns, late_ms AS weight, clients,
-       CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares
+       CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares,
+       CASE WHEN r.server IS NOT NULL THEN ', acks=all waiting for followers' ELSE '' END AS followers,
+       standstills,
+       CASE WHEN other_answers = 0 AND standstills > 1
+              THEN concat('in ', standstills, ' of the pauses it answered nobody for a second or more')
+            WHEN other_answers = 0 THEN 'no other broker to compare with'
+            ELSE concat('other brokers ', CAST(other_late AS BIGINT), ' of ', CAST(other_answers AS BIGINT))
+            END AS others_text
 FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
 LEFT JOIN covered v ON c.server = v.server
 LEFT JOIN waiters w ON c.server = w.server
+LEFT JOIN replicated r ON c.server = r.server
+LEFT JOIN silent i ON c.server = i.server
 LEFT JOIN asked_else e ON c.server = e.server
 LEFT JOIN slower a ON c.server = a.server
 JOIN server_spans t ON c.server = t.server
@@ -141,7 +188,8 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
         AND CASE WHEN others > 0
                    THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)
                         AND late_ms / c.links / 1e3 > 0.03 * seconds
-                 ELSE late_ms / c.links / 1e3 > 0.25 * seconds AND covered_seconds > 0.2 * seconds
+                 ELSE (late_ms / c.links / 1e3 > 0.25 * seconds AND covered_seconds > 0.2 * seconds
+                       OR coalesce(standstills, 0) >= 3 AND covered_seconds > 0.05 * seconds)
                       AND coalesce(touched, 0) >= 0.7 * coalesce(there, 0) END)
        OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND slower_answers > 0.5 * answers))
 """,
@@ -156,11 +204,13 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
         "other_late",
         "other_median_ms",
         "over_seconds",
+        "standstills",
         "clients",
     ),
     says="broker {broker_name}: {late_answers} of {answers} answers late (up to {longest_ms} ms) in {bursts} bursts; "
-    "other brokers {other_late} of {other_answers}; waiting: {waiting} clients",
-    ruled_out="waits that requests ask for, acks=all waiting for followers, throttling",
+    "{others_text}; waiting: {waiting} clients",
+    ruled_out="waits that requests ask for{followers}",
+    absent={"throttled": "throttling", "packet-loss": "loss", "slow-network": "a long line"},
     advice="look at broker {broker_name}: pauses of its GC, a slow or full disk, CPU, a throttled VM; "
     "move leaders away until it is well",
     see="stats {files} --by broker --by api",

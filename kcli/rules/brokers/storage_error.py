@@ -26,7 +26,7 @@ HAVING count(*) >= 2
     evidence=("errors", "partitions", "topics", "clients"),
     says="broker {broker_name} has lost a log directory: {errors} times KAFKA_STORAGE_ERROR for "
     "{partitions} partitions of {topics}",
-    ruled_out="the broker's other directories: it answers",
+    ruled_out="a broker that is down: it answers",
     advice="look at that broker's log and disk (full, read-only, broken): it takes a directory offline at its first "
     "failed write, and back only as it is restarted; RF 1 partitions there have no leader until then",
     see="decode pcap {files} --errors=KAFKA_STORAGE_ERROR",

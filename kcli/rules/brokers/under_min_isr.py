@@ -125,6 +125,10 @@ SELECT t.topic, refused, errors, clients, h.partitions, t.partitions AS hit_part
             ELSE '' END AS more,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, missing, told_by, missing_brokers,
        refused AS weight, broker, coalesce(unwaited, 0) AS unwaited, coalesce(of_others, 0) AS of_others,
+       CASE WHEN coalesce(unwaited, 0) + coalesce(of_others, 0) = 0 THEN 'the producer: the broker lacks replicas'
+            ELSE concat('the producer, and a leader that takes nothing: it took ', coalesce(unwaited, 0),
+                        ' of the topic''s batches with acks=1, and ', coalesce(of_others, 0),
+                        ' of other topics, meanwhile') END AS not_so,
        CASE WHEN missing IS NULL THEN 'not told (Metadata is older, no follower in the capture stops)'
             ELSE concat('broker ', concat_ws(', ', array_sort(missing_brokers)), ', by ',
                         concat_ws(' and ', array_sort(told_by))) END AS not_in_sync,
@@ -143,8 +147,7 @@ LEFT JOIN taken k ON t.topic = k.topic
     evidence=("refused", "unanswered", "errors", "missing", "told_by", "seconds", "clients", "unwaited", "of_others"),
     says="{topic}: {refused} batches with acks=all to {hit_partitions} refused ({errors}) over {seconds} s to "
     "{clients}{more}; replicas not in sync: {not_in_sync}",
-    ruled_out="the producer, and a leader that takes nothing: it took {unwaited} batches of the topic with acks=1 and "
-    "{of_others} of other topics meanwhile",
+    ruled_out="{not_so}",
     advice="bring broker {missing_brokers} back, or let it catch up; do not lower min.insync.replicas to hide the "
     "problem",
     see="decode pcap {files} --errors={errors}",

@@ -51,7 +51,7 @@ asked AS (
   SELECT client_id, count(*) AS fetches, sum(CASE WHEN empty THEN 1 ELSE 0 END) AS empty,
          greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, min(ns) AS first_ns, max(ns) AS last_ns,
          percentile_approx(max_wait_ms, 0.5) AS max_wait_ms, percentile_approx(latency_ms, 0.5) AS median_ms,
-         min(min_bytes) AS min_bytes
+         min(min_bytes) AS min_bytes, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed
   FROM looked
   WHERE client_id IN (SELECT client_id FROM of_one)
   GROUP BY client_id
@@ -70,8 +70,11 @@ emptied AS (
   GROUP BY client_id
 )
 SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, a.empty, max_wait_ms, median_ms, min_bytes,
-       seconds, {OF_TIME}, first_ns, last_ns,
-       fetches AS weight
+       seconds, {OF_TIME}, first_ns, last_ns, failed, fetches AS weight,
+       CASE WHEN min_bytes = 0 THEN 'set fetch.min.bytes to 1 or more: with 0 the broker answers at once'
+            WHEN max_wait_ms > 50
+              THEN 'find out why the broker answers at once, although it may wait: kcli decode shows the Fetches'
+            END AS advised
 FROM asked a
 JOIN of_one o ON a.client_id = o.client_id
 JOIN emptied e ON a.client_id = e.client_id
@@ -86,8 +89,8 @@ WHERE of_one / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
     evidence=("fetches", "per_second", "empty", "max_wait_ms", "min_bytes", "median_ms", "seconds"),
     says="{client_id}: {per_second} Fetches a second over {seconds} s{of_time}, {empty} of {fetches} answered empty; "
     "it asks the broker to wait {max_wait_ms} ms",
-    ruled_out="errors, replication",
-    advice="set fetch.max.wait.ms to 500 (the default), and a larger fetch.min.bytes",
+    ruled_out="errors: {failed} of {fetches} Fetches have one; replication",
+    advice="set fetch.max.wait.ms to 500 (the default of most clients), and a larger fetch.min.bytes",
     see="stats {files} --by client --by api",
     source="fetch.max.wait.ms 500, fetch.min.bytes 1; fetch-rate, fetch-size-avg",
     rests_on=("often",),

@@ -1,5 +1,6 @@
 """A client starts anew for each piece of work."""
 
+from kcli.rules.prepared import CLIENT_END, SERVER_END
 from kcli.rules.rule import Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
@@ -16,13 +17,14 @@ RULE = Rule(
 WITH opened AS (
   SELECT coalesce(client_id, '') AS own_id, regexp_replace(coalesce(client_id, ''), '[0-9]+$', '') AS stem,
          first_ns AS ns, requests, (last_ns - first_ns) / 1e9 AS lived,
+         coalesce({SERVER_END} < coalesce({CLIENT_END}, last_ns + 1), false) AS cut,
          (max(last_ns) OVER (PARTITION BY client_id) - min(first_ns) OVER (PARTITION BY client_id)) / 1e9 AS there
   FROM conns
   WHERE requests > 0 AND opened AND NOT inner_client
 ),
 kinds AS (SELECT stem FROM opened WHERE own_id != stem GROUP BY stem HAVING count(DISTINCT own_id) >= 15),
 each AS (
-  SELECT CASE WHEN k.stem IS NULL THEN own_id ELSE k.stem END AS client_id, own_id, ns, requests,
+  SELECT CASE WHEN k.stem IS NULL THEN own_id ELSE k.stem END AS client_id, own_id, ns, requests, cut,
          CASE WHEN k.stem IS NULL THEN lived ELSE there END AS lived
   FROM opened o LEFT JOIN kinds k ON o.stem = k.stem AND own_id != k.stem
 ),
@@ -41,7 +43,8 @@ summed AS (
          sum(CASE WHEN calm_ns > 1500000000 THEN calm_ns ELSE 0 END) / 1e9 AS calm_seconds,
          sum(CASE WHEN calm_ns > 1500000000 THEN 1 ELSE 0 END) AS starts,
          percentile_approx(requests, 0.5) AS requests_per_connection, percentile_approx(lived, 0.5) AS median_seconds,
-         min(ns) AS first_ns, max(ns) AS last_ns, max(all_seconds) AS all_seconds
+         min(ns) AS first_ns, max(ns) AS last_ns, max(all_seconds) AS all_seconds,
+         sum(CASE WHEN cut THEN 1 ELSE 0 END) AS cut
   FROM (SELECT *, ns - lag(ns) OVER (PARTITION BY client_id ORDER BY ns) AS calm_ns FROM each) AS e
   JOIN windows w ON e.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
   GROUP BY e.client_id
@@ -50,7 +53,10 @@ summed AS (
 SELECT clients, CASE WHEN ids > 1 THEN ids END AS ids,
        CASE WHEN ids > 1 THEN concat(' (', ids, ' client ids, a new one each time)') ELSE '' END AS of_ids,
        connections, connections / seconds AS per_second, requests_per_connection, median_seconds, seconds,
-       {OF_TIME}, first_ns, last_ns, connections AS weight
+       {OF_TIME}, first_ns, last_ns, connections AS weight,
+       CASE WHEN cut = 0 THEN 'brokers that close connections: they end none of these'
+            WHEN cut < 0.1 * connections THEN concat('brokers that close connections: they ended ', cut, ' of these')
+            ELSE '' END AS not_so
 FROM summed s JOIN names n ON s.client_id = n.client_id
 WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= seconds)
   AND seconds >= CASE WHEN all_seconds > seconds + 1 THEN 10 ELSE 5 END
@@ -59,7 +65,8 @@ WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= 
     evidence=("connections", "ids", "per_second", "requests_per_connection", "median_seconds", "seconds"),
     says="{clients}{of_ids}: {connections} connections in {seconds} s{of_time}, each with {requests_per_connection} "
     "requests and over after {median_seconds} s",
-    ruled_out="refused logins, brokers that close connections",
+    ruled_out="{not_so}",
+    absent={"auth-failure": "refused logins"},
     advice="keep one producer or consumer for the life of the process; a short script should send all its "
     "messages with one",
     see="stats {files} --by client --by connection",

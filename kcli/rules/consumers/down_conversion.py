@@ -26,7 +26,7 @@ GROUP BY o.client_id, o.topic
     evidence=("batches", "bytes", "magic", "fetch_version"),
     says="{client_id} reads {topic} with Fetch v{fetch_version}: the broker converts what others write in magic 2 down "
     "to magic {magic}, {batches} message sets, {bytes} bytes so far",
-    ruled_out="a topic stored in the old format: its producers write magic 2",
+    ruled_out="a topic stored in the old format: others send or get it in magic 2",
     advice="upgrade {client_id}: Kafka 4.0 refuses Fetch before v4 (KIP-896), and conversion costs the broker memory "
     "and CPU",
     see="audit {files}",

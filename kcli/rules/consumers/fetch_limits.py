@@ -64,7 +64,7 @@ pace AS (
   GROUP BY client_id
 )
 SELECT s.client_id, s.topic, g.groups, answers, limited, first_behind, last_behind, max_bytes, bytes_per_answer,
-       most_behind, usual_behind, seconds, s.first_ns, s.last_ns, limited AS weight,
+       most_behind, usual_behind, seconds, paused_seconds, s.first_ns, s.last_ns, limited AS weight,
        CASE WHEN max_bytes IS NULL AND asked_bytes > 262144 THEN 'fetch.max.bytes'
             WHEN max_bytes IS NULL THEN 'fetch.max.bytes, or max.partition.fetch.bytes'
             ELSE concat('max.partition.fetch.bytes is ', max_bytes) END AS setting,
@@ -90,7 +90,7 @@ WHERE limited >= 20 AND limited >= 0.6 * answers AND seconds >= 3 AND usual_behi
     ),
     says="{client_id} gets {topic} in small pieces: {limited} of {answers} answers are as large as it allows "
     "({bytes_per_answer} bytes; {setting}), with {usual_behind} records left behind them, up to {most_behind}",
-    ruled_out="slow processing: it fetches again at once",
+    ruled_out="slow processing: of {seconds} s it pauses {paused_seconds} s between an answer and its next Fetch",
     advice="raise max.partition.fetch.bytes (1048576) and fetch.max.bytes (52428800) of {client_id}",
     see='sql "SELECT timestamp, topic, partition, max_bytes, records_bytes, high_watermark FROM fetch_partitions '
     "WHERE client_id = '{client_id}'\" {files}",

@@ -255,7 +255,7 @@ pace AS (
   GROUP BY client_id
 ),
 behind AS (
-  SELECT m.*, pace.fetches, pace.pause_ms, pace.latency_ms, paused_seconds,
+  SELECT m.*, pace.fetches, pace.pause_ms, pace.latency_ms, paused_seconds, waited_seconds,
          row_number() OVER (PARTITION BY m.client_id, m.topic
                             ORDER BY CASE WHEN by_commits THEN 1 WHEN unit = '' THEN 0 ELSE 2 END,
                                      last_lag DESC) AS place
@@ -272,6 +272,9 @@ SELECT b.client_id, topic,
             ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between an answer and its next Fetch, and answers in ',
                         CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how,
        CASE WHEN by_commits THEN 'decode pcap {{files}} --client {{client_id}} --api OffsetCommit' END AS look,
+       CASE WHEN by_commits THEN ''
+            ELSE concat('the broker and the network: it waited ', round(waited_seconds, 1), ' s for answers, and ',
+                        round(paused_seconds, 1), ' s passed between answers and Fetches') END AS not_so,
        CASE WHEN read < 0.4 * grown AND servers >= 2 THEN 'slow-broker' END AS stands
 FROM behind b
 LEFT JOIN (
@@ -303,7 +306,7 @@ WHERE place = 1
     ),
     says="{client_id} falls behind on {topic}: from {first_lag} to {last_lag} records in {seconds} s; "
     "it {did} {read} while {grown} came; {how}",
-    ruled_out="the broker and the network: responses arrive at once",
+    ruled_out="{not_so}",
     advice="process records faster, do less for each record, or add partitions and members",
     see='sql "SELECT coalesce(p.topic, topics.topic, topic_id) AS topic, partition, min_by(lag, timestamp) AS '
     "first_lag, max_by(lag, timestamp) AS last_lag FROM fetch_partitions p LEFT JOIN topics USING (topic_id) "

@@ -71,7 +71,11 @@ WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND of_one >= 20 AN
     evidence=("requests", "of_all_topics", "per_second", "topics", "response_bytes", "seconds", "others_per_second"),
     says="{client_id} asks for Metadata {per_second} times a second, {of_all_topics} of {requests} times of all "
     "topics: {topics} topics, {megabytes} MB in {seconds} s{of_time}; others {others_per_second} a second at most",
-    ruled_out="errors, leaders that move",
+    absent={
+        "leader-moves": "leaders that move",
+        "unknown-topic": "topics that do not exist",
+        **dict.fromkeys(("broker-restart", "broker-crash", "broker-down"), "brokers that stop"),
+    },
     advice="cache the response, request only the needed topics, use a longer metadata.max.age.ms; look for a "
     "health check or an exporter",
     see="stats {files} --api Metadata --by client",

@@ -10,10 +10,14 @@ RULE = Rule(
     title="fetch sessions that are opened but never used",
     when="opened_sessions >= 20",
     sql="""
-SELECT *, CASE WHEN kept >= 500 THEN 'warning' ELSE 'info' END AS severity
+SELECT *, CASE WHEN kept >= 500 THEN 'warning' ELSE 'info' END AS severity,
+       CASE WHEN evicted = 0 THEN 'evictions by the broker: it never says that a session is unknown' ELSE ''
+            END AS not_so
 FROM (
 SELECT client_id, count(*) AS fetches, sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened,
-       sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, array_agg(DISTINCT server) AS servers,
+       sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental,
+       sum(CASE WHEN array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN 1 ELSE 0 END) AS evicted,
+       array_agg(DISTINCT server) AS servers,
        min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        CAST(ceil(120 * sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END)
                  / greatest((max(ns) - min(ns)) / 1e9, 1) / count(DISTINCT server)) AS BIGINT) AS kept
@@ -30,7 +34,7 @@ HAVING sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) >= 
     evidence=("fetches", "opened", "incremental", "servers", "kept"),
     says="{client_id} opens fetch sessions and does not use them: {opened} of {fetches} Fetches opened a new one, "
     "{incremental} went on with one; at this rate it takes {kept} slots of a broker (of 1,000 by default)",
-    ruled_out="evictions by the broker",
+    ruled_out="{not_so}",
     advice="the client should continue its session (epoch 1, 2, ...), or request none (epoch -1): each session "
     "takes a slot from others (max.incremental.fetch.session.cache.slots)",
     see="fetch-session explain {files}",

@@ -33,6 +33,7 @@ held AS (
          array_agg(DISTINCT api) AS apis, min(ns) AS first_ns, max(ns) AS last_ns,
          max(CASE WHEN api NOT IN ('PRODUCE', 'FETCH') THEN 1 ELSE 0 END) AS others,
          min(CASE WHEN api = 'FETCH' THEN 1 ELSE 0 END) AS only_reads,
+         max(CASE WHEN api = 'FETCH' THEN 1 ELSE 0 END) AS reads,
          min(CASE WHEN api IN ('CREATE_TOPICS', 'DELETE_TOPICS', 'CREATE_PARTITIONS') THEN 1
                   ELSE 0 END) AS only_changes,
          sum(CASE WHEN throttle_ms = 1000 THEN 1 ELSE 0 END) AS whole_seconds
@@ -46,6 +47,7 @@ SELECT client_id, throttled, answers, throttled_seconds, longest_ms, median_ms, 
             WHEN others = 1 OR (longest_ms = 1000 AND whole_seconds >= 2)
               THEN 'its share of request threads (request_percentage)'
             WHEN only_reads = 1 THEN 'the bytes it reads (consumer_byte_rate)'
+            WHEN reads = 1 THEN 'the bytes it sends and reads (producer_byte_rate, consumer_byte_rate)'
             ELSE 'the bytes it sends (producer_byte_rate)' END AS quota, first_ns, last_ns, throttled_seconds AS weight,
        CASE WHEN only_changes = 1
             THEN 'raise controller_mutation_rate of {{client_id}} (kafka-configs.sh --entity-type users or clients), '
@@ -68,7 +70,7 @@ WHERE throttled >= 2
     ),
     says="{client_id}: {throttled} answers in {seconds} s{of_time} tell it to wait, {throttled_seconds} s together, "
     "up to {longest_ms} ms ({apis}); {bytes_per_second} bytes a second. A quota on {quota}",
-    ruled_out="a slow broker, the network",
+    absent={"slow-broker": "a slow broker", "slow-network": "a long line", "packet-loss": "loss"},
     advice="raise the quota of {client_id} (kafka-configs.sh --entity-type clients or users), "
     "or spread or compress its load",
     see="sql 'SELECT * FROM throttling' {files}",

@@ -77,6 +77,8 @@ SELECT s.client_id, s.topic, groups, array_agg(DISTINCT concat(s.topic, '-', par
                                     ' is larger than the ', max(max_bytes), ' bytes that it allows')
                  WHEN 2 THEN 'it got a batch in zstd, and never asked for more'
                  ELSE 'UNSUPPORTED_COMPRESSION_TYPE, as the topic is in zstd' END AS why,
+       CASE kind WHEN 1 THEN 'an empty partition: the log goes on behind that offset'
+                 WHEN 2 THEN 'a batch that a later Fetch passes' ELSE '' END AS not_so,
        CASE WHEN kind = 1
             THEN 'raise max.partition.fetch.bytes (fetch.message.max.bytes in librdkafka and consumers before 0.9) of '
                  '{client_id} above the largest batch; clients from 0.10.1 on get one batch whatever its size'
@@ -87,7 +89,7 @@ GROUP BY s.client_id, s.topic, groups, kind
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "group": "groups"},
     evidence=("times", "base_offset", "api_version", "max_bytes", "bytes"),
     says="{client_id} stops at {place}: {why} (Fetch {api_version}, {times} answers)",
-    ruled_out="a batch that a later Fetch passes",
+    ruled_out="{not_so}",
     advice="upgrade {client_id} to a library that reads zstd (Java 2.1, librdkafka 1.0 built with zstd), or have the "
     "topic's producers use another compression.type: what is written stays in zstd",
     see="decode pcap {files} --client {client_id} --api Fetch",

@@ -72,7 +72,7 @@ FROM told
     evidence=("commits", "per_second", "single", "records", "seconds"),
     says="{client_id} of group {group_id} commits {what}: {per_second} OffsetCommits a second, "
     "{commits} for {records} records",
-    ruled_out="rebalances",
+    absent={"rebalance-storm": "rebalances"},
     advice="commit by time or batch (after each poll, enable.auto.commit with auto.commit.interval.ms 5000), "
     "asynchronously",
     see="stats {files} --by group --by api",

@@ -348,8 +348,13 @@ SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) /
        coalesce(o.other_fetches, 0) AS other_fetches, g.topics, coalesce(c.commits, 0) AS commits_after,
        (i.from_ns - s.first_ns) / 1e9 AS last_fetch_at_second, i.from_ns AS first_ns,
        CASE WHEN i.resumed THEN i.to_ns ELSE b.last_beat_ns END AS last_ns, (i.to_ns - i.from_ns) / 1e9 AS weight,
-       CASE WHEN i.resumed THEN 'warning' ELSE 'critical' END AS severity, CAST(NULL AS STRING) AS unseen,
-       CAST(NULL AS STRING) AS remedy
+       CASE WHEN i.resumed THEN 'warning' ELSE 'critical' END AS severity,
+       CASE WHEN coalesce(g.produced, 0) > 0 THEN concat(g.produced, ' records came to ', concat_ws(', ', g.topics))
+            ELSE 'others went on' END AS meanwhile,
+       concat_ws('; ', CASE WHEN o.other_fetches > 0
+                              THEN concat('the broker: it answered ', o.other_fetches, ' Fetches of others') END,
+                 CASE WHEN g.produced > 0 THEN 'a topic without new data' END) AS not_so,
+       CAST(NULL AS STRING) AS unseen, CAST(NULL AS STRING) AS remedy
 FROM idle i
 JOIN beats b ON i.client_id = b.client_id
 LEFT JOIN stretches s ON i.from_ns BETWEEN s.first_ns AND s.last_ns
@@ -364,11 +369,12 @@ WHERE b.heartbeats >= 3 AND i.to_ns - i.from_ns > coalesce(2 * last_bytes / byte
 UNION ALL
 SELECT client_id, group_id, 0, heartbeats, (to_ns - from_ns) / 1e9, produced, false,
        ': nobody of the group asks for those partitions', 'no Fetch, no new commit in all the capture', 0, topics, 0,
-       NULL, from_ns, to_ns, (to_ns - from_ns) / 1e9, 'critical', NULL, NULL
+       NULL, from_ns, to_ns, (to_ns - from_ns) / 1e9, 'critical',
+       concat(produced, ' records came to ', concat_ws(', ', topics)), 'a topic without new data', NULL, NULL
 FROM never_read
 UNION ALL
 SELECT client_id, group_id, 0, heartbeats, NULL, NULL, false, NULL, NULL, NULL, NULL, NULL, NULL, from_ns, to_ns, NULL,
-       NULL,
+       NULL, NULL, NULL,
        concat('whether ', client_id, ' of group ', group_id, ' works: ', heartbeats, ' heartbeats and no Fetch; what '
               'it is to read was said before the capture'),
        concat('a capture that begins before it joins; its lag: kafka-consumer-groups.sh --describe --group ', group_id)
@@ -387,8 +393,8 @@ FROM unknown
         "resumed",
     ),
     says="{client_id} of group {group_id} is alive and does nothing: {heartbeats} heartbeats in {idle_seconds} s, "
-    "{did}, while {produced} records came to {topics}{afterwards}",
-    ruled_out="the broker: it answers others; a topic without new data: {produced} records were produced",
+    "{did}, while {meanwhile}{afterwards}",
+    ruled_out="{not_so}",
     advice="take a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",
     see="decode pcap {files} --client {client_id}",
     source="last-poll-seconds-ago, time-between-poll-max",

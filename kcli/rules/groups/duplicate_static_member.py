@@ -95,10 +95,10 @@ SELECT *, fenced AS weight,
             WHEN state = 'turns' THEN 'they fenced each other'
             WHEN state = 'put out' THEN 'the first was at work, and was put out'
             ELSE 'the first came back after a silence, and was fenced' END AS outcome,
-       CASE WHEN state = 'killed' THEN 'not ruled out; it is likely'
-            WHEN state = 'held' AND lives THEN 'the other works on'
-            WHEN state = 'held' THEN 'not ruled out, as the other is not seen here'
-            WHEN state = 'turns' THEN 'they take turns' ELSE 'the first went on asking' END AS proof,
+       CASE WHEN state = 'killed' OR state = 'held' AND NOT coalesce(lives, false) THEN ''
+            ELSE concat('a restart of one process: ',
+                        CASE state WHEN 'held' THEN 'the other works on' WHEN 'turns' THEN 'they take turns'
+                                   ELSE 'the first went on asking' END) END AS not_so,
        CASE state
             WHEN 'killed' THEN concat('let it leave as it stops, on SIGTERM too: close(); how long its id is kept is ',
                                       'group.consumer.session.timeout.ms of the brokers')
@@ -119,7 +119,7 @@ WHERE fenced >= 2 OR in_turn >= 2 OR was_at_work IS NOT NULL
     evidence=("instance_id", "fenced", "apis", "joins", "member_ids", "connections", "in_turn", "clients"),
     says="group {group_id}: {clients} join as the same group.instance.id {instance_id}, on {connections} connections: "
     "{outcome}, {fenced} times",
-    ruled_out="a restart of one process: {proof}",
+    ruled_out="{not_so}",
     advice="give each process its own group.instance.id; find who started {instance_id} twice",
     see="decode pcap {files} --errors=FENCED_INSTANCE_ID",
     source="KIP-345; group.instance.id",

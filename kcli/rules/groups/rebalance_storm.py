@@ -282,7 +282,7 @@ WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
     ),
     says="group {group_id} rebalances again and again: {generations} generations in {seconds} s, "
     "{joins} joins of {clients}; {why}{again}",
-    ruled_out="a deployment: the same members join repeatedly",
+    ruled_out="a deployment: {most_client} alone joins {most_joins} times",
     advice="{read_first}{step}; static membership (group.instance.id), the CooperativeStickyAssignor",
     see='sql "SELECT * FROM groups" {files}',
     source="session.timeout.ms 45000, group.initial.rebalance.delay.ms 3000; rebalance-rate-per-hour",

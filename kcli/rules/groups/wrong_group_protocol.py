@@ -42,10 +42,23 @@ beside AS (
 )
 SELECT r.*, others, refused AS weight,
        CASE WHEN other IS NULL THEN '' ELSE concat(', others ', other) END AS than,
-       CASE WHEN cardinality(r.errors) = 1 AND array_contains(r.errors, 'GROUP_MAX_SIZE_REACHED')
-            THEN 'the group is full: start fewer members (more than the topics have partitions do nothing), or raise '
-                 'group.max.size of the brokers (group.consumer.max.size, group.share.max.size, '
-                 'group.streams.max.size for groups of the newer protocols)' END AS advised
+       concat_ws('; ', CASE WHEN array_contains(errors, 'INCONSISTENT_GROUP_PROTOCOL')
+                              THEN 'give all members one partition.assignment.strategy (or group.protocol), during a '
+                                   'change both, in two rolling restarts; give another application (Connect, a share '
+                                   'group, a streams group) its own group.id' END,
+                 CASE WHEN array_contains(errors, 'GROUP_ID_NOT_FOUND')
+                        THEN 'give it its own group.id: this group is of another kind (classic, consumer, share, '
+                             'streams)' END,
+                 CASE WHEN array_contains(errors, 'UNSUPPORTED_ASSIGNOR')
+                        THEN 'name an assignor that the brokers have (group.consumer.assignors)' END,
+                 CASE WHEN array_contains(errors, 'GROUP_MAX_SIZE_REACHED')
+                        THEN 'the group is full: start fewer members (more than the topics have partitions do '
+                             'nothing), or raise group.max.size of the brokers (group.consumer.max.size, '
+                             'group.share.max.size, group.streams.max.size for groups of the newer protocols)' END,
+                 CASE WHEN array_contains(errors, 'INVALID_SESSION_TIMEOUT')
+                        THEN 'set session.timeout.ms within group.min.session.timeout.ms (6000) and '
+                             'group.max.session.timeout.ms (1800000)' END,
+                 CASE WHEN array_contains(errors, 'INVALID_GROUP_ID') THEN 'set a group.id' END) AS advised
 FROM refused r
 LEFT JOIN taken t ON t.group_id = r.group_id AND t.client_id = r.client_id AND t.ns > r.first_ns
 LEFT JOIN beside b ON b.group_id = r.group_id AND b.client_id = r.client_id
@@ -54,11 +67,8 @@ WHERE refused >= 2 OR t.ns IS NULL
     subject={"client": "client_id", "group": "group_id"},
     evidence=("refused", "errors", "offered", "others"),
     says="group {group_id} refuses {client_id}: {refused} times {errors}; it offers {offered}{than}",
-    ruled_out="rebalances",
-    advice="give all members one partition.assignment.strategy (or group.protocol), during a change both, "
-    "in two rolling restarts; name an assignor that the brokers have (group.consumer.assignors); set "
-    "session.timeout.ms within group.min.session.timeout.ms and group.max.session.timeout.ms; give another "
-    "application its own group.id: a share group, a streams group and Connect are groups of their own kinds",
+    ruled_out="a rebalance: the member is refused, and not asked to join again",
+    advice="{advised}",
     see="decode pcap {files} --client {client_id} --errors",
     source="partition.assignment.strategy, KIP-429, KIP-848; group.max.size",
     explains={"errors-again": ("client",), "connection-churn": ("client",), "rebalance-storm": ("group",)},

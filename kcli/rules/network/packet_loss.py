@@ -55,7 +55,8 @@ WHERE h.resent >= 8 AND h.resent >= 0.004 * h.segments AND h.sacks >= 2 AND h.sa
     ),
     says="the line to {host} loses packets: {resent} of {segments} segments sent again, {sacks} acknowledgements tell "
     "of holes (SACK), {holes} holes in the capture, waits up to {longest_wait_ms} ms; {clients}",
-    ruled_out="the broker, receive windows, a tap that missed packets",
+    ruled_out="a tap that missed packets: receivers tell of the holes",
+    absent={"slow-reader": "closed receive windows"},
     advice="check the network, NIC, cable and switch of host {host} (ethtool -S, ip -s link), its MTU and firewall",
     see="stats {files} --by connection",
     source="TCP (RFC 5681, 6298)",

@@ -51,7 +51,10 @@ busy AS (
   HAVING sum(greatest(pause_ms - trip_ms, 0)) / 1e3 > 0.5 * (max(ns) - min(ns)) / 1e9
 )
 SELECT h.host, h.trip_ms, h.median_trip_ms, h.usual_ms, h.connections, h.clients, min(o.median_trip_ms) AS others_ms,
-       greatest(w.broker_ms - h.server_ms, 0) AS broker_ms,
+       CASE WHEN w.broker_ms IS NOT NULL THEN greatest(w.broker_ms - h.server_ms, 0) END AS broker_ms,
+       CASE WHEN w.broker_ms IS NULL THEN ''
+            ELSE concat('; without the line its answers take ', round(greatest(w.broker_ms - h.server_ms, 0), 2), ' ms')
+            END AS itself,
        (
          SELECT array_agg(DISTINCT group_id) FROM group_clients g WHERE array_contains(h.clients, g.client_id)
        ) AS groups, h.trip_ms AS weight,
@@ -75,8 +78,8 @@ HAVING (h.trip_ms >= 30
 """,
     subject={"host": "host", "client": "clients", "group": "groups"},
     evidence=("trip_ms", "median_trip_ms", "usual_ms", "others_ms", "connections", "broker_ms", "clients"),
-    says="host {host} {away}{others}): {clients}; the broker itself answers in {broker_ms} ms",
-    ruled_out="the broker, loss",
+    says="host {host} {away}{others}): {clients}{itself}",
+    absent={"slow-broker": "a slow broker", "packet-loss": "loss"},
     advice="move the client or a broker closer; use larger batches, more requests in flight, larger socket "
     "buffers (send.buffer.bytes, receive.buffer.bytes)",
     see="stats {files} --by client --by connection",

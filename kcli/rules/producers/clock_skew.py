@@ -44,7 +44,8 @@ where_from AS (
   ) AS c
   GROUP BY client_id
 )
-SELECT s.client_id, s.topic, p.partitions, w.hosts, s.batches, s.first_ns, s.last_ns, s.ahead_seconds, s.least, s.most,
+SELECT s.client_id, s.topic, p.partitions, w.hosts, s.batches, s.most - s.least AS spread_seconds, s.first_ns,
+       s.last_ns, s.ahead_seconds, s.least, s.most,
        coalesce(r.refused, 0) AS refused, abs(s.ahead_seconds) / 3600.0 AS hours,
        CASE WHEN s.ahead_seconds > 0 THEN 'ahead of' ELSE 'behind' END AS way,
        CASE WHEN s.ahead_seconds > 0 THEN 'after' ELSE 'before' END AS bound,
@@ -67,11 +68,11 @@ LEFT JOIN where_from w ON s.client_id = w.client_id
     evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds"),
     says="{client_id}: the timestamps of {batches} batches to {topic} are {hours} h {way} the packets, all alike; "
     "{refused} refused (INVALID_TIMESTAMP)",
-    ruled_out="old data sent late: the difference would vary from batch to batch",
-    advice="{first_look}{remedy} the host of {client_id}; message.timestamp.{bound}.max.ms of the topic refuses such "
-    "records",
+    ruled_out="old data that is caught up on: the difference varies by {spread_seconds} s in all",
+    advice="{first_look}{remedy} the host of {client_id}; whether brokers take such records is set by "
+    "message.timestamp.{bound}.max.ms of the topic (before Kafka 3.6: message.timestamp.difference.max.ms)",
     see='sql "SELECT client_id, count(*) AS batches, min(max_timestamp - epoch_ms(timestamp)) AS least_ms, '
     f'max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches p {OF_TOPIC} GROUP BY ALL" {{files}}',
-    source="message.timestamp.after.max.ms 3600000 (4.0); KIP-937",
+    source="message.timestamp.after.max.ms 3600000 (from 4.0 on, KIP-1030); KIP-937",
     explains={"errors-again": ("client",), "message-too-large": ("client",), "invalid-record": ("client", "topic")},
 )

@@ -97,6 +97,9 @@ SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(b
        min(began_ns) AS first_ns, max(ended_ns) AS last_ns,
        CASE WHEN max(how) != 'byte for byte'
             THEN 'decode pcap {{files}} --client {{client_id}} --api Produce' END AS look,
+       CASE WHEN max(how) = 'byte for byte' THEN 'records that are only similar: timestamps and checksums are equal'
+            ELSE 'other writers: the offsets that nobody was told of are as many as its unanswered records, or fewer'
+            END AS not_so,
        array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
 FROM found
 WHERE topic IS NOT NULL
@@ -107,7 +110,7 @@ HAVING sum(batches) >= 3
     evidence=("batches", "records"),
     says="{client_id} wrote records to {topic} twice as it tried again, {batches} times, {how} ({records} records too "
     "many): it has no producer id",
-    ruled_out="records that are only similar: timestamps and checksums, or offsets, are equal",
+    ruled_out="{not_so}",
     advice="set enable.idempotence to true (the default of Java since 3.0; librdkafka needs it set), and a "
     "delivery timeout above the time that responses take",
     see="sql \"SELECT crc, count(*) FROM record_batches WHERE api = 'PRODUCE' GROUP BY crc HAVING count(*) > 1\" "

@@ -148,6 +148,9 @@ found AS (
     AND (NOT over OR (i.transactional_id IS NOT NULL AND b.last_write_ns <= s.last_ns))
 )
 SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
+       CASE WHEN high_watermark > high_before
+            THEN concat('while the end grew from ', high_before, ' to ', high_watermark)
+            ELSE concat('before the end at ', high_watermark) END AS growth,
        CASE WHEN over
             THEN concat('look at {{who}}: why did it neither commit nor abort? A ',
                         CASE WHEN timeout IS NULL THEN 'shorter transaction.timeout.ms'
@@ -175,11 +178,10 @@ FROM found
         "transaction_timeout_ms",
         "ends_by_itself_at",
     ),
-    says="{partition}: the last stable offset stands at {last_stable_offset} for {stands_seconds} s while the end grew "
-    "from {high_before} to {high_watermark}: {who} (transactional.id {transactional_id}, "
-    "producer id {producer_id}) {state}; {held_back} records held back from {readers} readers "
-    "(read_committed)",
-    ruled_out="the consumers: read_uncommitted continues",
+    says="{partition}: the last stable offset stands at {last_stable_offset} for {stands_seconds} s {growth}: {who} "
+    "(transactional.id {transactional_id}, producer id {producer_id}) {state}; {held_back} records held back from "
+    "{readers} readers (read_committed)",
+    ruled_out="the consumers: that offset is the broker's answer",
     advice=f"end it, {ABORT}{WHY} The capture does not show its transaction.timeout.ms, after which it ends by itself",
     see='sql "SELECT partition, last_stable_offset, min(timestamp) AS since, max(timestamp) AS until, '
     f"max(high_watermark) AS high_watermark FROM fetch_partitions p {OF_TOPIC} "

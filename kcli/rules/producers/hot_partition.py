@@ -48,7 +48,8 @@ leaders AS (
 away AS (SELECT topic, concat_ws(', ', array_sort(array_agg(leader))) AS brokers FROM leaders WHERE seen = 0
          GROUP BY topic)
 SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records, t.hot_records,
-       t.used, t.first_ns, t.last_ns, greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
+       t.used, t.first_ns, t.last_ns, t.batches, (t.last_ns - t.first_ns) / 1e9 AS seconds,
+       greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
        t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 1e2 * t.most / t.bytes AS percent,
        1e2 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight,
        CASE WHEN a.brokers IS NOT NULL
@@ -63,7 +64,7 @@ WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.
     evidence=("bytes", "records", "share", "records_share", "used", "partitions"),
     says="{partition} gets {percent} % of the bytes that {client_id} writes to {topic}, "
     "{fair_percent} % were its share of {partitions} partitions ({hot_records} of {records} records)",
-    ruled_out="a short sample: it is so all the time",
+    ruled_out="a short sample: {batches} batches in {seconds} s",
     advice="choose another key or partitioner; split the key that most records have (a suffix), or aggregate it before",
     # The finding gives the shares of the partitions already; the key is what makes one hot.
     see=f'sql "SELECT key, count(*) AS records FROM records p {OF_TOPIC} '

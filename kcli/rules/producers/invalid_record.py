@@ -53,7 +53,7 @@ SELECT t.client_id, t.topic, refused, batches, errors, partitions, message, reco
        t.last_ns, (t.last_ns - t.first_ns) / 1e9 AS seconds, refused AS weight,
        CASE WHEN message IS NULL THEN 'the broker tells no reason to this version of Produce'
             ELSE concat('the broker: "', message, '"') END AS why,
-       CASE WHEN refused = batches THEN 'other topics and clients: all that it writes here is refused'
+       CASE WHEN refused = batches THEN ''
             ELSE concat('the broker and the topic as a whole: ', batches - refused, ' batches of it were taken here')
        END AS not_so,
        CASE WHEN ahead_hours IS NULL THEN ''

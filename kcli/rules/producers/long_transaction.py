@@ -106,7 +106,7 @@ JOIN ends e ON e.producer_id = l.producer_id AND e.ended_ns = l.ended_ns
     says="{client_id} (transactional.id {transactional_id}) had a transaction open for {open_seconds} s before it "
     "{outcome} it; {others} {usual_seconds} s. {readers} readers of {topics} (read_committed) waited "
     "{waited_seconds} s for up to {held_back} records",
-    ruled_out="the consumers; a producer that ends no transaction",
+    ruled_out="a transaction that never ends: it {outcome} this one",
     advice="look at what {client_id} does between its first record and the commit; smaller transactions; "
     "a transaction.timeout.ms that is near to what one may take",
     see='sql "SELECT begun, duration_ms, outcome, partitions FROM transactions '

@@ -32,6 +32,11 @@ SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS e
        array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions,
        CASE WHEN max(t.largest_taken) IS NULL THEN 'none is taken'
             ELSE concat('the largest that was taken has ', max(t.largest_taken)) END AS taken,
+       CASE WHEN max(t.largest_taken) IS NULL THEN ''
+            ELSE 'a topic that takes nothing: other batches to it are taken' END AS not_so,
+       CASE WHEN bool_and(r.error = 'RECORD_LIST_TOO_LARGE')
+              THEN 'make segment.bytes of {{topic}} larger than its batches, or send smaller ones (max.request.size, '
+                   'batch.size)' END AS advised,
        CASE max(s.compression) WHEN 'none' THEN 'not compressed' ELSE max(s.compression) END AS packed
 FROM refused r
 LEFT JOIN sizes s ON r.client_id = s.client_id AND r.topic = s.topic
@@ -42,7 +47,7 @@ HAVING count(*) >= 2
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "errors", "largest", "smallest", "largest_taken", "compression", "seconds"),
     says="{topic} refuses batches of {client_id}: {refused} times {errors}, up to {largest} bytes ({packed}); {taken}",
-    ruled_out="other clients: their records are accepted",
+    ruled_out="{not_so}",
     advice="make max.message.bytes of {topic} and max.request.size of {client_id} fit each other (then "
     "replica.fetch.max.bytes and fetch.max.bytes), set compression.type zstd, or send smaller records with a reference "
     "to the data",

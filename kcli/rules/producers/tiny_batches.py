@@ -65,14 +65,22 @@ SELECT client_id, requests, requests / seconds AS per_second, records / requests
        partitions,
        {OF_TIME}, first_ns, last_ns, requests AS weight, transactions,
        CASE WHEN 2 * transactions >= requests THEN ', hardly more in a transaction' ELSE '' END AS in_transactions,
-       CASE WHEN mean_ms < 50 THEN concat('; slow answers: they take ', round(mean_ms, 1), ' ms') ELSE '' END AS quick,
+       concat_ws('; ', CASE WHEN refused < 0.01 * requests
+                              THEN concat('leaders that move: ', CAST(refused AS BIGINT), ' were refused') END,
+                 CASE WHEN mean_ms < 50 THEN concat('slow answers: they take ', round(mean_ms, 1), ' ms') END
+       ) AS not_so,
        CASE WHEN 2 * transactions >= requests
             THEN concat('put more records into a transaction, commit by time or number: ',
                         'each commit sends what there is, whatever linger.ms says')
             WHEN partitions >= 4 AND wait_ms BETWEEN 4 AND 1000 AND wait_ms > 2 * mean_ms
-            THEN concat('records wait ', CAST(round(wait_ms) AS BIGINT), ' ms already (linger.ms), but are spread ',
-                        'over ', partitions, ' partitions: a longer linger.ms, no key or a sticky partitioner where ',
-                        'order does not matter, fewer partitions or producers; compression.type lz4 or zstd')
+            THEN concat('by their timestamps, records wait ', CAST(round(wait_ms) AS BIGINT), ' ms already ',
+                        '(linger.ms), but are spread over ', partitions, ' partitions: a longer linger.ms, no key or ',
+                        'a sticky partitioner where order does not matter, fewer partitions or producers; ',
+                        'compression.type lz4 or zstd')
+            WHEN wait_ms BETWEEN 4 AND 1000
+            THEN concat('by their timestamps, records wait ', CAST(round(wait_ms) AS BIGINT), ' ms already, for ',
+                        'linger.ms or for earlier answers: a linger.ms well above that, or fewer partitions and ',
+                        'producers; compression.type lz4 or zstd; send without waiting for each record')
             END AS advised
 FROM summed JOIN windows USING (client_id)
 LEFT JOIN (
@@ -94,7 +102,7 @@ WHERE of_one >= 200 AND of_one / seconds >= 90
     ),
     says="{client_id}: {per_second} Produce requests a second with {records_per_request} records each "
     "({bytes_per_request} bytes), {requests} in {seconds} s{of_time}{in_transactions}",
-    ruled_out="leaders that move: {refused} were refused{quick}",
+    ruled_out="{not_so}",
     advice="set linger.ms 5 to 50, batch.size 64 kB or more, compression.type lz4 or zstd; "
     "send without waiting for each record",
     see="stats {files} --by client --by api",
