@@ -83,6 +83,17 @@ class Journal:
         entry.drop += [path for each in self.entries[-STATES - 1 : -STATES] for path in each.carry]
         return entry
 
+    def unfounded(self) -> list[int]:
+        """Return the numbers of runs of an older kcli, which kept no facts of their exchanges: tables that are made of
+        these lack their captures.
+        """
+        tables = {entry.run: {each["table"] for each in entry.files if each["rows"]} for entry in self.entries}
+        return [
+            entry.run
+            for entry in self.entries
+            if entry.inputs and "exchanges" in tables[entry.run] and "exchange_facts" not in tables[entry.run]
+        ]
+
     def is_state_kept(self, entry: Entry) -> bool:
         """Return whether a run's open connections are still kept."""
         return all((self.output / path).exists() for path in entry.carry)
@@ -173,3 +184,13 @@ class Journal:
             shown.setdefault(table, []).append(path)
         self.runs.settle(entry, shown)
         folder.remove()
+
+
+def unfounded_notes(journal: Journal) -> list[str]:
+    """Return the note on runs of an older kcli, if there are any."""
+    if not (runs := journal.unfounded()):
+        return []
+    named = f"run{'s' * (len(runs) > 1)} {', '.join(map(str, runs))}"
+    lacking = "findings, hourly, members, transactions and other tables lack their captures"
+    remedy = "to have them, read all captures into another --output"
+    return [f"{journal.output.uri}: {named} of an older kcli kept no facts: {lacking} ({remedy})"]

@@ -11,7 +11,7 @@ from kcli.errors import UsageError
 from kcli.pipeline.context import Options, Progress, RunContext, RunEngine
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.holding import holding
-from kcli.pipeline.journal import Journal, fingerprint
+from kcli.pipeline.journal import Journal, fingerprint, unfounded_notes
 from kcli.pipeline.lineage import put_lineage
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.shuffle import ShuffledRange
@@ -60,7 +60,7 @@ class Summary:
             self.rows[table] = self.rows.get(table, 0) + rows
         self.problems += made.problems
         self.redone += made.redone
-        self.notes += made.notes
+        self.notes += [note for note in made.notes if note not in self.notes]
 
 
 def quiet(_what: str, _done: int, _total: int) -> None:
@@ -103,6 +103,7 @@ def run_held(
             task = again(journal, earlier, new)
             summary = run_files(engine, journal, task, options, progress, final=True)
     summary.skipped = len(files) - len(fresh)
+    summary.notes += unfounded_notes(journal)
     summary.problems += problems
     return summary
 

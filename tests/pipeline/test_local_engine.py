@@ -91,6 +91,16 @@ def test_a_run_that_an_older_kcli_left_is_for_spark(samples: Path, output: Path)
         run_pipeline(LocalEngine(), [str(samples / "ipv6.pcapng")], Options(str(output)))
 
 
+def test_runs_of_an_older_kcli_are_named_which_kept_no_facts(samples: Path, output: Path) -> None:
+    """As kcli 0.1.0 did: its exchanges go on, but what is made of the facts lacks its captures."""
+    run_here([samples / "ipv6.pcapng"], output)
+    [entry] = (output / "_kcli" / "journal").iterdir()
+    entry.write_text(entry.read_text().replace('"exchange_facts"', '"exchange_facts_not"'))
+    made = run_pipeline(LocalEngine(), [str(samples / "java44-txn.pcap")], Options(str(output)))
+    [note] = made.notes
+    assert "run 1 of an older kcli" in note and "another --output" in note
+
+
 def test_tables_in_an_object_store_are_for_spark() -> None:
     with pytest.raises(UsageError, match="only to local folders"):
         check_output("s3://bucket/out?region=us-east-1")

@@ -139,6 +139,11 @@ def test_a_member_of_the_new_protocol_that_dies(tmp_path: Path) -> None:
     assert finding.evidence["state"] == "gone" and finding.evidence["waited_seconds"] == pytest.approx(40, abs=0.5)
     assert "waits 40.0 s for dies (10.0.0.1:40001), which said nothing more, without leaving" in finding.text
     assert not found(tmp_path, *(each.wire for each in group(leaves=True)))
+    static = Newer("dies", 40001).beats((3, 3), given=True, instance="one").beats((3, 3), instance="one").close()
+    again = Newer("dies", 42000, after=16).beats((0, 0), instance="one", error=111).close()
+    assert not found(tmp_path, group()[0].wire, static.wire, again.wire)
+    [word] = [each for each in worth_a_word(tmp_path) if each.finding == "slow-rebalance"]
+    assert "who comes with its group.instance.id is refused until then" in word.text
 
 
 @pytest.mark.parametrize("lives", [True, False])

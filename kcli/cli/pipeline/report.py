@@ -9,6 +9,7 @@ import click
 
 from kcli.cli.options.inputs import check_files, quiet_option
 from kcli.cli.terminal.columns import print_rows
+from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import print_line, print_note
 from kcli.cli.terminal.output import open_output, refuse_inputs
 from kcli.counting import bytes_text
@@ -42,6 +43,7 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
         return
     if "://" not in folder:
         check_files([folder])
+    warn_of_older(folder)
     if output is not None:
         refuse_inputs(output, [folder])
         write_page(folder, output, master, quiet=quiet)
@@ -55,6 +57,15 @@ def report(folder: str, output: str | None, sql: bool, master: str | None, quiet
         print_stored_findings(folder)
         print_line()
     print_answers(answers)
+
+
+def warn_of_older(folder: str) -> None:
+    """Say which runs some tables lack, as an older kcli made them."""
+    from kcli.pipeline.journal import unfounded_notes
+    from kcli.pipeline.report import opened
+
+    for note in unfounded_notes(opened(folder)):
+        warn(note)
 
 
 def answered(folder: str, master: str | None) -> list[Any]:

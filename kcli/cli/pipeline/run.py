@@ -335,6 +335,8 @@ def print_summary(summary: Any, output: str, reported: bool = False) -> None:
     from kcli.pipeline.tables import FILED
 
     if not summary.files:
+        for note in summary.notes:
+            warn(note)
         print_note(f"nothing new: {counted(summary.skipped, 'file was', 'files were')} read before")
         return
     if summary.redone:

@@ -11,7 +11,7 @@ from kcli.rules.rule import Rule
 # answer, the capture lacks that answer. In the protocol of KIP-848 no request waits. A member that has to revoke
 # partitions is told which ones it keeps, in its old epoch, and stays in that epoch until it has revoked them; other
 # members are in a newer one. A member that dies silently keeps its partitions until its session times out; then the
-# others get a newer epoch.
+# others get a newer epoch. If it is static and started again, it is refused until then, which is worth knowing only.
 RULE = Rule(
     finding="slow-rebalance",
     title="rebalances that wait long for a member",
@@ -180,6 +180,16 @@ gone AS (
   WHERE coalesce(next_ns, last_ns) - from_ns >= 6000000000
     AND (closed_ns <= from_ns + 6000000000 OR next_ns - from_ns > 2.5 * pause_ns + 2000000000)
 ),
+-- Static members whose successors are refused until their sessions end.
+replaced AS (
+  SELECT g.group_id, count(*) AS refused
+  FROM gone g
+  JOIN asked a
+    ON a.group_id = g.group_id AND a.member = g.member AND a.error = 'UNRELEASED_INSTANCE_ID'
+    AND a.ns BETWEEN g.from_ns AND g.to_ns
+  WHERE place = 1
+  GROUP BY g.group_id
+),
 told AS (
   SELECT r.group_id, a.clients, a.ends, rounds, waiting, waiting_clients, ended, session_timeout_ms,
          rebalance_timeout_ms, from_ns, to_ns, coalesce(awaited, 0) AS awaited, coalesce(heartbeats, 0) AS heartbeats,
@@ -221,7 +231,10 @@ SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session
             ELSE concat('waiting for ', request) END AS of_whom,
        CASE state WHEN 'works' THEN ', alive: it had not polled yet'
                   WHEN 'keeps' THEN ', alive: it was told to give partitions up, and had not yet'
-                  WHEN 'gone' THEN ', which said nothing more, without leaving'
+                  WHEN 'gone' THEN concat(', which said nothing more, without leaving',
+                                          CASE WHEN refused > 0
+                                                 THEN '; who comes with its group.instance.id is refused until then'
+                                               ELSE '' END)
                   WHEN 'given' THEN ', which was given a member id and never came back with it'
                   WHEN 'closed' THEN ', whose connection had ended without LeaveGroup'
                   WHEN 'silent' THEN ', which did not leave and said nothing more' ELSE '' END AS how,
@@ -242,8 +255,9 @@ SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session
                         '{{session_timeout_ms}}') END AS advised,
        CASE WHEN state IN ('keeps', 'gone') THEN 'decode pcap {{files}} --api ConsumerGroupHeartbeat' END AS look,
        from_ns AS first_ns, to_ns AS last_ns, (to_ns - from_ns) / 1e9 * waiting AS weight,
-       CASE WHEN to_ns - from_ns >= 10000000000 THEN 'warning' ELSE 'info' END AS severity
-FROM told
+       CASE WHEN to_ns - from_ns >= 10000000000 AND (state != 'gone' OR refused IS NULL) THEN 'warning'
+            ELSE 'info' END AS severity
+FROM told LEFT JOIN replaced USING (group_id)
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=(
