@@ -105,7 +105,7 @@ def name_absent(found: Sequence[Finding]) -> None:
         met = {others[name] for name in others if any(related(each, it) for it in by_finding.get(name, ()))}
         words = [word for word in dict.fromkeys(others.values()) if word not in met]
         if words:
-            each.ruled_out = "; ".join(filter(None, (each.ruled_out, f"{', '.join(words)} (not found here)")))
+            each.ruled_out = "; ".join(filter(None, (each.ruled_out, f"{', '.join(words)} (not found)")))
 
 
 def related(some: Finding, other: Finding) -> bool:

@@ -24,6 +24,7 @@ NAMES = {
         "receive.buffer.bytes": "socket.receive.buffer.bytes",
         "send.buffer.bytes": "socket.send.buffer.bytes",
         "request.timeout.ms": "socket.timeout.ms",
+        "max.poll.records": "the number for a consume_batch()",
         "CooperativeStickyAssignor": "partition.assignment.strategy=cooperative-sticky",
         "TCP keep-alive": "socket.keepalive.enable",
     },
@@ -44,6 +45,8 @@ NAMES = {
         "group.instance.id": "Consumer.Group.InstanceId",
         "metadata.max.age.ms": "Metadata.RefreshFrequency",
         "request.timeout.ms": "Net.ReadTimeout",
+        "partition.assignment.strategy": "Consumer.Group.Rebalance.GroupStrategies",
+        "transaction.timeout.ms": "Producer.Transaction.Timeout",
         "TCP keep-alive": "Net.KeepAlive",
     },
     "franz-go": {
@@ -63,6 +66,8 @@ NAMES = {
         "metadata.max.age.ms": "MetadataMaxAge",
         "request.timeout.ms": "RequestTimeoutOverhead",
         "connections.max.idle.ms": "ConnIdleTimeout",
+        "partition.assignment.strategy": "Balancers",
+        "transaction.timeout.ms": "TransactionTimeout",
         "CooperativeStickyAssignor": "CooperativeStickyBalancer",
     },
 }
@@ -73,7 +78,8 @@ UNDERSCORED = {
         "fetch.min.bytes", "fetch.max.bytes", "max.partition.fetch.bytes", "max.poll.records", "max.poll.interval.ms",
         "auto.offset.reset", "enable.auto.commit", "auto.commit.interval.ms", "session.timeout.ms", "group.instance.id",
         "heartbeat.interval.ms", "metadata.max.age.ms", "request.timeout.ms", "connections.max.idle.ms",
-        "receive.buffer.bytes", "send.buffer.bytes",
+        "receive.buffer.bytes", "send.buffer.bytes", "reconnect.backoff.max.ms", "security.protocol",
+        "partition.assignment.strategy", "transaction.timeout.ms",
     )
 }  # fmt: skip
 NAMES["kafka-python"] = UNDERSCORED | {

@@ -21,9 +21,9 @@ def test_other_causes_are_ruled_out_if_none_is_found_about_the_same_names() -> N
     held, other, broker = a_finding("throttled", client="a"), a_finding("throttled", client="b"), ["3", "10.0.0.3:9092"]
     slow = Finding("slow-broker", "critical", {"broker": broker}, {"clients": ["a", "c"]}, "", ruled_out="waits")
     name_absent([held, other, slow])
-    assert slow.ruled_out == "waits; loss, a long line (not found here)"
-    assert held.ruled_out == "a long line, loss (not found here)"
-    assert other.ruled_out == "a slow broker, a long line, loss (not found here)"
+    assert slow.ruled_out == "waits; a long line (not found)"
+    assert held.ruled_out == "a long line, loss (not found)"
+    assert other.ruled_out == "a slow broker, a long line, loss (not found)"
 
 
 def test_a_word_for_several_causes_is_left_out_with_any_of_them() -> None:
@@ -31,7 +31,7 @@ def test_a_word_for_several_causes_is_left_out_with_any_of_them() -> None:
     name_absent([again, down])
     assert not again.ruled_out
     name_absent([alone := a_finding("errors-again", client="a")])
-    assert alone.ruled_out == "brokers that stop (not found here)"
+    assert alone.ruled_out == "brokers that stop (not found)"
 
 
 def test_causes_to_look_for_are_findings_of_other_rules() -> None:

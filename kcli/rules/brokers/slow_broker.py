@@ -210,7 +210,7 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
     says="broker {broker_name}: {late_answers} of {answers} answers late (up to {longest_ms} ms) in {bursts} bursts; "
     "{others_text}; waiting: {waiting} clients",
     ruled_out="waits that requests ask for{followers}",
-    absent={"throttled": "throttling", "packet-loss": "loss", "slow-network": "a long line"},
+    absent={"throttled": "throttling", "slow-network": "a long line"},
     advice="look at broker {broker_name}: pauses of its GC, a slow or full disk, CPU, a throttled VM; "
     "move leaders away until it is well",
     see="stats {files} --by broker --by api",
