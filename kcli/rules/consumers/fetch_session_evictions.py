@@ -24,12 +24,14 @@ WITH asked AS (
 hit AS (SELECT * FROM asked WHERE (refused >= 5 AND refused >= 0.2 * fetches) OR evicted >= 2)
 SELECT h.server, b.broker, b.broker_name, array_agg(DISTINCT h.client_id) AS clients, sum(h.refused) AS refused,
        sum(h.evicted) AS evicted, sum(h.full_fetches) AS full_fetches, sum(h.fetches) AS fetches,
-       sum(h.request_bytes) AS request_bytes,
-       (
-         SELECT count(*) FROM asked a WHERE a.server = h.server AND a.incremental > 0 AND a.refused = 0
-       ) AS others_with_sessions, min(h.first_ns) AS first_ns, max(h.last_ns) AS last_ns,
+       sum(h.request_bytes) AS request_bytes, coalesce(max(others), 0) AS others_with_sessions,
+       min(h.first_ns) AS first_ns, max(h.last_ns) AS last_ns,
        sum(h.refused + h.evicted) AS weight
-FROM hit h JOIN brokers b ON h.server = b.server
+FROM hit h
+JOIN brokers b ON h.server = b.server
+LEFT JOIN (
+  SELECT server, count(*) AS others FROM asked WHERE incremental > 0 AND refused = 0 GROUP BY server
+) AS w ON h.server = w.server
 GROUP BY h.server, b.broker, b.broker_name
 """,
     subject={"broker": "broker", "client": "clients"},
