@@ -46,6 +46,8 @@ def append(broker: Broker, topic: Topic, records: Iterable[RecordLike], partitio
         key = bytes_of("key", fields.get("key"))
         index = fields.get("partition", partition)
         index = chooser.choose(key) if index is None else index
+        if not isinstance(index, int):
+            raise UsageError(f"partition: a number or None expected, not {type(index).__name__}")
         if topic.partition(index) is None:
             raise UsageError(f"topic {topic.name}: no partition {index}: it has {len(topic.partitions)}")
         rows_of_index = rows.setdefault(index, [])
@@ -80,7 +82,7 @@ def fields_of(record: RecordLike) -> Mapping[str, Any]:
     return {"value": record}
 
 
-def headers_of(headers: Any) -> list[tuple[str, bytes | None]]:
+def headers_of(headers: Any) -> list[tuple[bytes, bytes | None]]:
     """Return the headers of a record as (key, value) pairs, from a mapping or pairs. Raises UsageError for others."""
     pairs = (
         list(headers.items() if isinstance(headers, Mapping) else headers)
@@ -89,14 +91,17 @@ def headers_of(headers: Any) -> list[tuple[str, bytes | None]]:
     )
     if not all(isinstance(each, list | tuple) and len(each) == 2 and isinstance(each[0], str) for each in pairs):
         raise UsageError("headers: names with values expected")
-    return [(name, bytes_of("headers", value)) for name, value in pairs]
+    return [(bytes_of("headers", name) or b"", bytes_of("headers", value)) for name, value in pairs]
 
 
 def bytes_of(name: str, value: object) -> bytes | None:
     if value is None or isinstance(value, bytes):
         return value
     if isinstance(value, str):
-        return value.encode()
+        try:
+            return value.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"{name}: half a character (a lone surrogate) is no text: {value!a}") from None
     raise UsageError(f"{name}: text, bytes or None expected, not {type(value).__name__}")
 
 
