@@ -8,6 +8,7 @@ from kcli.cli.main import main
 from kcli.client.oauth import read_token
 from kcli.client.web_address import WebAddress
 from kcli.errors import UsageError
+from kcli.traces import destinations
 
 
 def test_what_a_url_holds() -> None:
@@ -36,8 +37,11 @@ def test_where_tokens_come_from_is_not_repeated(url: str) -> None:
         read_token(url)
 
 
-def test_of_a_collector_without_an_answer_no_key_is_told(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_collector_without_an_answer_no_key_is_told(
+    samples: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("opentelemetry.proto")
+    monkeypatch.setattr(destinations, "RETRIES", 1)  # each waits twice as long as the one before
     path = samples / "ipv6.pcapng"
     words = ["decode", "pcap", str(path), "-q", "--traces", "http://me:S3CRET@127.0.0.1:9/own?key=S3CRET"]
     assert main(words) == 4

@@ -114,13 +114,14 @@ class Command(NamedTuple):
         return [param for param in self.params if isinstance(param.type, click.Choice)]
 
     def lines(self, inputs: Sequence[Input], rng: random.Random, each: int = MANY) -> Iterator[list[str]]:
-        """Command lines: on every sound input that fits all combinations of the choices (`each` of them, when they are
-        more), on its damaged copies some of them, others each time, and on other inputs a few; the other options are
-        there by chance, and each value of each at least once."""
+        """Command lines: on every sound input that fits all combinations of the two choices with the most values
+        (`each` of them, when they are more), on its damaged copies some of them, others each time, and on other inputs
+        a few; the other options are there by chance, and each value of each at least once."""
         each = COSTLY.get(self.name, each)
-        combined = list(itertools.product(*(["", *values_of(param)] for param in self.choices)))
+        widest = sorted(self.choices, key=lambda param: -len(values_of(param)))[:2]
+        combined = list(itertools.product(*(["", *values_of(param)] for param in widest)))
         fitting = [one for one in inputs if one.fits(self.name)]
-        names = [str(param.name) for param in self.choices]
+        names = [str(param.name) for param in widest]
         seen: set[tuple[str, str]] = set()
         for one in inputs:
             if each < DAMAGED and not one.sound and rng.random() < 0.5:
@@ -134,9 +135,11 @@ class Command(NamedTuple):
                     yield self.line(rng.choice(fitting or inputs), rng, seen, {str(param.name): value})
 
     def line(self, one: Input, rng: random.Random, seen: set[tuple[str, str]], given: dict[str, str]) -> list[str]:
-        """One command line: what is given, the input, and none to two other options with a value by chance."""
+        """One command line: what is given, the input, and by chance a value of each other choice and of none to two
+        other options."""
         free = [param for param in self.params if isinstance(param, click.Option) and param.name not in given]
         others = rng.sample(free, min(rng.choice((0, 1, 1, 2)), len(free)))
+        others += [param for param in self.choices if param.name not in given and param not in others]
         given = given | {str(param.name): rng.choice(["", *values_of(param)]) for param in others}
         usual = USUAL.get(self.name, "").split()
         words, files = self.name.split(), []

