@@ -16,6 +16,7 @@ from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.net.protocols import ListenerOptions
+from kcli.broker.partition import Partition
 from kcli.broker.response import Outcome
 from kcli.broker.security.acls import CLUSTER_NAME
 from kcli.broker.security.login import Login
@@ -23,6 +24,7 @@ from kcli.broker.security.needs import DENIED, operation_of
 from kcli.broker.security.security import Security
 from kcli.broker.share.sessions import ShareSessions
 from kcli.schemas.acl_codes import Operation, Resource
+from kcli.schemas.errors import error_code
 from kcli.topic_names import INDEX_FIELDS
 
 if TYPE_CHECKING:
@@ -290,6 +292,16 @@ class Request:
         faults = self.services.faults
         code = faults.error(self, topic, partition, among) if faults.rules else 0
         return code or (self.denial(Resource.TOPIC, topic) if topic else self.denial(Resource.CLUSTER, CLUSTER_NAME))
+
+    def led_partition(self, topic: str, index: int, epoch: int = -1) -> tuple[Partition | None, int]:
+        """Return a partition, None if there is none, and the error code if this node can't answer about it; 0 for none.
+
+        epoch: the leader epoch that the client knows; -1: it names none.
+        """
+        partition = self.topics.find((topic, index))
+        if partition is None:
+            return None, self.denial(Resource.TOPIC, topic) or error_code("UNKNOWN_TOPIC_OR_PARTITION")
+        return partition, self.fault(topic, index) or partition.refusal(self.node.id, epoch)
 
     def group_refusal(self, group_id: str) -> int:
         """Return the error code if the client may not use a group, or this node does not coordinate it; 0 for none."""

@@ -17,7 +17,7 @@ from kcli.capture.tables.partition_tables import (
     REMOTE_FETCHES,
 )
 from kcli.tables.call_views import CALL_TABLES
-from kcli.tables.captured import CAPTURED, PIPELINE_EXCHANGE_COLUMNS
+from kcli.tables.captured import CAPTURED, EVENT_COLUMNS, PIPELINE_EXCHANGE_COLUMNS
 from kcli.tables.definition import Table, columns, define
 
 TABLES: dict[str, Table] = {}
@@ -166,22 +166,14 @@ source         string   source of the rule's limits
 """,
     dated=False,
 )
+EVENTS = {each.name: each for each in EVENT_COLUMNS}
 define(
     TABLES,
     "undecodable",
     "Bytes that are in no exchange, and requests without a response: kind, position and reason.",
-    """
-timestamp      instant  time of the event; 1970 if damage in a file hides it
-event          string   gap, truncated, undecodable, not-kafka or unanswered-at-end
-connection     string   null: the event is about a file
-sender         string   client or server
-file           string   the capture in which it was detected
-offset         int64    position in that direction of the connection, or in the file
-bytes          int64    number of bytes
-captured       bool     the bytes are in the capture (true), or missing
-reason         string   what is wrong
-data           binary   the bytes, for a frame that could not be decoded (at most 1 MiB of them)
-""",
+    [EVENTS[name] for name in ("timestamp", "event", "connection", "sender", "file")],
+    [EVENTS[name] for name in ("offset", "bytes", "captured", "reason")],
+    "data binary? the bytes, for a frame that could not be decoded (at most 1 MiB of them)",
 )
 define(
     TABLES,

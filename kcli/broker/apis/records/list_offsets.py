@@ -18,7 +18,6 @@ from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Segment
 from kcli.errors import InputError
 from kcli.records.batches import scan
-from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
@@ -47,17 +46,11 @@ def checked(request: Request, name: str, wanted: dict[str, Any], repeated: set[t
 
 
 def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    partition = request.topics.find((name, wanted["partitionIndex"]))
+    partition, code = request.led_partition(name, wanted["partitionIndex"], wanted.get("currentLeaderEpoch", -1))
     made: dict[str, Any] = {"partitionIndex": wanted["partitionIndex"], "timestamp": -1, "offset": -1}
-    if partition is None:
-        missing = error_code("UNKNOWN_TOPIC_OR_PARTITION")
-        return made | {"errorCode": request.denial(Resource.TOPIC, name) or missing}
-    code = request.fault(name, partition.index) or partition.refusal(
-        request.node.id, wanted.get("currentLeaderEpoch", -1)
-    )
-    if code:
-        return made | {"errorCode": code}
-    made["errorCode"] = 0
+    made["errorCode"] = code
+    if partition is None or code:
+        return made
     if request.version == 0:
         return made | {"oldStyleOffsets": old_style(partition, wanted["timestamp"], wanted["maxNumOffsets"])}
     timestamp, offset = find(partition, wanted["timestamp"], request.body.get("isolationLevel") == 1)

@@ -6,8 +6,9 @@ from typing import Any
 
 from kcli.broker.partition import NOT_HOSTED, Partition
 from kcli.broker.request import Request
-from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
+
+UNKNOWN = error_code("UNKNOWN_TOPIC_OR_PARTITION")
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -20,14 +21,8 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def row(request: Request, topic: str, index: int) -> dict[str, Any]:
-    partition = request.topics.find((topic, index))
-    message = None
-    if partition is None:
-        denied = request.denial(Resource.TOPIC, topic)
-        code = denied or error_code("UNKNOWN_TOPIC_OR_PARTITION")
-        message = None if denied else NOT_HOSTED
-    else:
-        code = request.fault(topic, index) or partition.refusal(request.node.id, -1)
+    partition, code = request.led_partition(topic, index)
+    message = NOT_HOSTED if partition is None and code == UNKNOWN else None
     producers = producers_of(partition) if partition is not None and not code else []
     return {"partitionIndex": index, "errorCode": code, "errorMessage": message, "activeProducers": producers}
 

@@ -41,11 +41,10 @@ def write(request: Request, marker: dict[str, Any], topic: str, index: int) -> i
     """Write a marker to a partition; return the error code, 0 if it was written."""
     if not request.may(Operation.ALTER) and not request.may(Operation.CLUSTER_ACTION):
         return error_code("CLUSTER_AUTHORIZATION_FAILED")
-    partition = request.topics.find((topic, index))
-    if partition is None:
-        return error_code("UNKNOWN_TOPIC_OR_PARTITION")
-    code = request.fault(topic, index) or partition.refusal(request.node.id, -1) or check(marker, partition)
-    if code:
+    partition, code = request.led_partition(topic, index)
+    if partition is None or code:
+        return code
+    if code := check(marker, partition):
         return code
     producer_id, commit = marker["producerId"], marker["transactionResult"]
     producer = producer_id, marker["producerEpoch"]
