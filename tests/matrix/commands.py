@@ -137,7 +137,9 @@ class Command(NamedTuple):
     def line(self, one: Input, rng: random.Random, seen: set[tuple[str, str]], given: dict[str, str]) -> list[str]:
         """One command line: what is given, the input, and by chance a value of each other choice and of none to two
         other options."""
-        free = [param for param in self.params if isinstance(param, click.Option) and param.name not in given]
+        free: list[click.Parameter] = [
+            param for param in self.params if isinstance(param, click.Option) and param.name not in given
+        ]
         others = rng.sample(free, min(rng.choice((0, 1, 1, 2)), len(free)))
         others += [param for param in self.choices if param.name not in given and param not in others]
         given = given | {str(param.name): rng.choice(["", *values_of(param)]) for param in others}
