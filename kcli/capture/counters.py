@@ -28,6 +28,7 @@ class Tally:
     decrypted: int = 0  # TLS connections
     protection_bytes: int = 0  # bytes of these connections other than content: handshakes, headers of records, tags
     mid_stream: int = 0  # connections that began before the capture
+    unsure: int = 0  # exchanges whose response is cut off, so that its errors are unknown
     nameless: Counter[str] = field(default_factory=Counter)  # exchanges that a topic filter can't judge, by topic id
 
     def add(self, item: Exchange | Event) -> None:
@@ -35,7 +36,8 @@ class Tally:
         if isinstance(item, Exchange):
             self.exchanges += 1
             self.answered += item.response_frame is not None
-            self.exchange_bytes += item.request_bytes + (item.response_bytes or 0)
+            self.exchange_bytes += item.whole_bytes
+            self.unsure += item.error_codes is None if item.is_cut else 0
             self.apis[item.api_key] += 1
             return
         self.events[item.kind] += 1

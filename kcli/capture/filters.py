@@ -149,7 +149,7 @@ class Filter:
             return False
         if self.error is None and not self.errors:
             return True
-        return self.fits_errors(exchange.opened_response) or (self.error is None and bool(exchange.failures))
+        return self.fits_codes(exchange.error_codes or ()) or (self.error is None and bool(exchange.failures))
 
     def fits_topic(self, *bodies: Body) -> bool:
         """Return whether one of an exchange's bodies names the topic."""
@@ -157,10 +157,13 @@ class Filter:
 
     def fits_errors(self, response: Body) -> bool:
         """Return whether a response has the chosen error, or any error if none is chosen."""
-        codes = error_codes(response or {})
+        return self.fits_codes(error_codes(response or {}))
+
+    def fits_codes(self, codes: Iterable[int]) -> bool:
+        """Return whether a response with these error codes has the chosen one, or any if none is chosen."""
         if self.error is not None:
             return any(map(self.error.fits, codes))
-        return not self.errors or next(codes, None) is not None
+        return not self.errors or next(iter(codes), None) is not None
 
     def wants_row(self, row: Body, ns: int, answered: int | None) -> bool:
         """Return whether an exchange passes, given its line of JSON. ns, answered: its times; 0, None: unknown."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcli.capture.decoder import Sink
 from kcli.capture.io.file_marks import UNKNOWN, FileTimes
 from kcli.capture.kafka.clock import SECOND, instant
-from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import WITH_RECORDS, record_fields
 from kcli.capture.latency_buckets import bucket_of, middle_of
@@ -80,7 +79,9 @@ class Figures:
 
     def add_records(self, exchange: Exchange) -> None:
         """Count the records of one exchange."""
-        if exchange.api_key not in WITH_RECORDS or (exchange.api_key != PRODUCE and exchange.response is None):
+        if exchange.api_key not in WITH_RECORDS:
+            return
+        if exchange.cut.request is not None if exchange.api_key == PRODUCE else exchange.response is None:
             return
         sizes = [(len(each.data), records_in(each.data)) for each in record_fields(exchange)]
         records = sum(count for _, count in sizes)
@@ -244,7 +245,7 @@ class StatisticsSink(Sink):
     def exchange(self, exchange: Exchange) -> None:
         """Count an exchange in each of its groups."""
         self.kept += 1
-        codes = list(dict.fromkeys(error_codes(exchange.opened_response or {})))
+        codes = exchange.error_codes or []
         named = self.named(exchange)
         none = {"partition": (None, None)}
         values = [self.values(name, exchange, codes, named) or [none.get(name, (None,))] for name in self.by]

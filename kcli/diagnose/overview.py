@@ -24,9 +24,9 @@ WITH sent AS (SELECT coalesce(client_id, '') AS client_id, written, records
                     FROM record_batches GROUP BY client_id, api = 'PRODUCE') AS summed),
      asked AS (SELECT client_id, count(*) AS requests, count(DISTINCT connection) AS connections,
                       sum(CASE WHEN failed THEN 1 ELSE 0 END) AS errors,
-                      sum(CASE WHEN api = 'PRODUCE' THEN 1 ELSE 0 END) AS produces,
-                      sum(CASE WHEN api IN ('FETCH', 'SHARE_FETCH') AND response_bytes IS NOT NULL THEN 1 ELSE 0 END)
-                        AS fetches,
+                      sum(CASE WHEN api = 'PRODUCE' AND NOT is_cut THEN 1 ELSE 0 END) AS produces,
+                      sum(CASE WHEN api IN ('FETCH', 'SHARE_FETCH') AND response_bytes IS NOT NULL AND NOT is_cut
+                               THEN 1 ELSE 0 END) AS fetches,
                       {percentile_sql(BEYOND_WAIT_MS, 0.99)} AS p99_ms
                FROM calls GROUP BY client_id HAVING bool_or(NOT inner_client))
 SELECT c.client_id, c.requests, c.errors, c.p99_ms, c.connections,

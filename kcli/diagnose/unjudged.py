@@ -141,10 +141,17 @@ def undecodable(store: FactStore, files: str, told: Container[str]) -> Iterator[
         elif row["kind"] in MISSING and row["bytes"]:
             what, remedy = MISSING[row["kind"]]
             beside = f", and {rest:,} in the same frames" if rest and row is missing else ""
+            beside += cut_exchanges(store) if row["kind"] == "cut" else ""
             yield Unjudged(f"{amount} {what}{beside}", remedy, f"{SEE} {files}", unread=True)
         elif row["bytes"] and (row["kind"] == "unreadable" or (row["kind"] == "rest" and missing is None)):
             what, remedy = f"{amount} that are there and do not decode", "the table undecodable says where and why"
             yield Unjudged(what, remedy, f"{SEE} {files}")
+
+
+def cut_exchanges(store: FactStore) -> str:
+    """Return of how many exchanges the snapshot length leaves only the beginning, as the end of a text."""
+    (row,) = store.ask("SELECT count(*) AS exchanges, sum(CASE WHEN is_cut THEN 1 ELSE 0 END) AS cut FROM calls")
+    return f": topics, records or errors of {row['cut']:,} of {row['exchanges']:,} exchanges" if row["cut"] else ""
 
 
 def unjoined(store: FactStore) -> Iterator[Unjudged]:

@@ -165,9 +165,9 @@ api            string   its name, null where no message has that number
 request_bytes  int64    with the length before it
 response_bytes int64    with the length before it, null without a response
 latency_ms     float64  from the request's last packet to the response's
-errors         strings  names of the errors in the response, each once
+errors         strings  names of the errors in the response, each once, null where it is cut off
 completed_ns   int64    ns since 1970: when the exchange was complete
-replica_id     int64    of a Fetch, -1: no replica asks
+replica_id     int64    of a Fetch, -1: no replica asks, null where it is cut off
 session_id     int64    of a Fetch
 session_epoch  int64    of a Fetch
 granted_id     int64    the session that a Fetch was given
@@ -176,6 +176,7 @@ min_bytes      int64    of a Fetch
 isolation_level int64   of a Fetch; 1: read_committed
 acks           int64    of a Produce
 throttle_ms    int64    of the response
+is_cut         bool     the snapshot length cuts off request or response, so their partitions and batches are unknown
 """,
     dated=False,
 )

@@ -69,7 +69,7 @@ class RedactedConnection(CapturedConnection):
         return made
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        self.write_head(d)
+        self.write_head(d, is_cut=kind == "truncated")
         super().lost(d, ns, count, kind, reason)
 
     def give_up(self) -> None:
@@ -85,9 +85,9 @@ class RedactedConnection(CapturedConnection):
         self.write_head(0)
         self.write_head(1)
 
-    def write_head(self, d: int) -> None:
+    def write_head(self, d: int, *, is_cut: bool = False) -> None:
         """Write what may stay of a frame that will never be complete: its length, and the bytes that identify the
-        message.
+        message. is_cut: the snapshot length cuts it off, so that it is a message all the same.
         """
         stream = self.streams[d]
         size = stream.frame_size()
@@ -95,15 +95,26 @@ class RedactedConnection(CapturedConnection):
             return
         if self.plausible_size(d, size):
             received = bytes(stream.buffer[PREFIX : PREFIX + size])
-            self.write(d, stream.offset, bytes(stream.buffer[:PREFIX]) + self.known_head(d, received)[: len(received)])
+            head = self.known_head(d, received, is_cut=is_cut)
+            self.write(d, stream.offset, bytes(stream.buffer[:PREFIX]) + head[: len(received)])
 
-    def known_head(self, d: int, received: bytes) -> bytes:
+    def known_head(self, d: int, received: bytes, *, is_cut: bool) -> bytes:
         """Return what may stay of the first bytes of an incomplete frame: see kcli.redact.messages."""
         if self.tokens or len(received) < API:
             return b""
         if d == self.client:
-            return received[:API] + UNNUMBERED if self.frames.bodies.knows(*api_of(received)) else b""
+            if not self.frames.bodies.knows(*api_of(received)):
+                return b""
+            if is_cut and len(received) >= NUMBER.stop:
+                self.unnumbered.add(int.from_bytes(received[NUMBER], "big", signed=True))
+            return received[:API] + UNNUMBERED
         number = int.from_bytes(received[:API], "big", signed=True)
         request = self.pending.find(number)
-        is_known = request is not None and request.frame is not None and number not in self.unnumbered
-        return received[:API] if is_known else b""
+        if request is None or request.frame is None:
+            return b""
+        if number not in self.unnumbered:
+            return received[:API]
+        if not is_cut:
+            return b""
+        self.unnumbered.remove(number)
+        return UNNUMBERED

@@ -32,7 +32,8 @@ SELECT timestamp, connection, server, {address_sql("client")} AS address, client
          AS isolation_level,
        CASE WHEN api_key = 0 THEN TRY_CAST(get_json_object(request, '$.acks') AS BIGINT) END AS acks,
        CASE WHEN response LIKE '%"throttleTimeMs":%' AND response NOT LIKE '%"throttleTimeMs":0%'
-            THEN TRY_CAST(get_json_object(response, '$.throttleTimeMs') AS BIGINT) END AS throttle_ms
+            THEN TRY_CAST(get_json_object(response, '$.throttleTimeMs') AS BIGINT) END AS throttle_ms,
+       request IS NULL OR (response IS NULL AND response_bytes IS NOT NULL) AS is_cut
 FROM exchanges
 """,
     "noted_exchanges": """

@@ -94,7 +94,7 @@ SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, 
        coalesce(f.client_id, '') AS client_id, correlation_id, api_version,
        coalesce(api, concat('API ', api_key)) AS api, request_bytes, response_bytes, latency_ms, errors,
        cardinality(errors) > 0 AS failed, replica_id, session_id, session_epoch, granted_id, max_wait_ms, min_bytes,
-       isolation_level, acks, coalesce(throttle_ms, 0) AS throttle_ms, i.client_id IS NOT NULL AS inner_client
+       isolation_level, acks, coalesce(throttle_ms, 0) AS throttle_ms, is_cut, i.client_id IS NOT NULL AS inner_client
 FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
 """,
     # The captured periods. Captures may be of different days and clusters, and the time between them does not count. A

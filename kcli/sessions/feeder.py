@@ -45,10 +45,10 @@ class Feeder:
         """Process an exchange of `kcli.capture`. Only Fetch and the APIs in HEARD are decoded."""
         self.exchanges += 1
         key = item.api_key
-        if key == FETCH:
-            self._fetch(item)
-        elif key == INCREMENTAL_FETCH:
+        if key == INCREMENTAL_FETCH or (key == FETCH and item.is_cut):
             self._fetch_plainly(item)
+        elif key == FETCH:
+            self._fetch(item)
         elif key in OFFSET_APIS and item.response_frame is not None:
             request, response = item.request, item.response
             if request is not None and response is not None:

@@ -204,14 +204,18 @@ def integers(values: Any, kind: str, missing: Any = None) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(data.dtype), len(data), buffers)
 
 
-def error_names(ends: bytes, codes: bytes) -> Any:
+def error_names(ends: bytes, codes: bytes, missing: Any = None) -> Any:
     """Return a column of lists of error names. ends: the end of each row's codes (int32, after a 0); codes: all codes
-    (int64).
+    (int64). missing: mask of the nulls.
     """
     import numpy
     import pyarrow
 
     different, places = numpy.unique(numpy.frombuffer(codes, numpy.int64), return_inverse=True)
     names = texts(map(error_name, different.tolist()))
-    offsets = integers(numpy.frombuffer(ends, numpy.int32), "int32")
-    return pyarrow.ListArray.from_arrays(offsets, rows_at(names, places))
+    below = rows_at(names, places)
+    bits, offsets = validity(missing), numpy.frombuffer(ends, numpy.int32)
+    if bits is None:
+        return pyarrow.ListArray.from_arrays(integers(offsets, "int32"), below)
+    buffers = [bits, pyarrow.py_buffer(offsets)]
+    return pyarrow.Array.from_buffers(pyarrow.list_(pyarrow.string()), len(offsets) - 1, buffers, children=[below])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from kcli.schemas.apikeys import FETCH, SYNC_GROUP
+from kcli.schemas.apikeys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from kcli.schemas.errors import error_name
 from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, error_names, instants, integers, numbered, strings, texts
@@ -19,6 +19,7 @@ from kcli.tables.core_rows import CoreRows
 from kcli.tables.definition import Column, Table
 
 MISSING = -(1 << 63)  # no value, in the core's numbers
+CUT_REQUEST, CUT_RESPONSE = 1, 2  # in the core's rows: the snapshot length cuts off the request, the response
 CLIENT = -1  # the replica id in a Fetch of a client
 WAITS = ("max_wait_ms", "rebalance_timeout_ms", "throttle_ms")
 
@@ -48,6 +49,14 @@ class ExchangeArrays:
         return missing if missing.any() else None
 
     @cached_property
+    def cut_off(self) -> Any:
+        """Mask of the rows whose response the snapshot length cuts off before an error; None if all are whole."""
+        import numpy
+
+        cut = (self.rows.cut & CUT_RESPONSE) > 0
+        return cut & (numpy.diff(numpy.frombuffer(self.taken["errors"][0], numpy.int32)) == 0) if cut.any() else None
+
+    @cached_property
     def fields(self) -> Any:
         """The values of message fields, shape (fields, rows), int64."""
         import numpy
@@ -75,20 +84,35 @@ class ExchangeArrays:
 
     @cached_property
     def replicas(self) -> Any:
-        """The replica id of each row; -1, a client, for a Fetch without one."""
+        """The replica id of each row; -1, a client, for a Fetch without one. A Fetch that is cut off may have one."""
         import numpy
 
         values = self.field("replica_id")
-        return numpy.where((self.rows.key == FETCH) & (values == MISSING), CLIENT, values)
+        whole = (self.rows.cut & CUT_REQUEST) == 0
+        return numpy.where((self.rows.key == FETCH) & (values == MISSING) & whole, CLIENT, values)
 
     @cached_property
     def waits(self) -> Any:
-        """The time (ms) that the broker may wait or throttled; MISSING if the messages have no such field."""
+        """The time (ms) that the broker may wait or throttled; MISSING if the messages have no such field, or are cut
+        off before it.
+        """
         import numpy
 
         found = [self.field(name) for name in WAITS]
         total = sum(numpy.maximum(each, 0) for each in found)
-        return numpy.where(numpy.all([each == MISSING for each in found], axis=0), MISSING, total)
+        return numpy.where(numpy.all([each == MISSING for each in found], axis=0) | self.unknown_waits, MISSING, total)
+
+    @cached_property
+    def unknown_waits(self) -> Any:
+        """Mask of the rows whose messages are cut off before a time that the broker may wait or throttled."""
+        import numpy
+
+        keys, cut = self.rows.key, self.rows.cut
+        if not cut.any():
+            return numpy.zeros(self.rows.count, bool)
+        waits, rebalances, throttles = (self.field(name) == MISSING for name in WAITS)
+        asked = numpy.isin(keys, (FETCH, SHARE_FETCH)) & waits | (keys == JOIN_GROUP) & rebalances
+        return ((cut & CUT_REQUEST) > 0) & asked | ((cut & CUT_RESPONSE) > 0) & throttles
 
     def broker_ms(self) -> Any:
         """Return the time (ms) at the broker, beyond the wait that the request allows and the throttling."""
@@ -96,7 +120,7 @@ class ExchangeArrays:
 
         transfer = numpy.maximum(self.rows.response_transfer, 0) // 1000
         spent = self.rows.latency - transfer - 1000 * numpy.maximum(self.waits, 0)
-        unknown = (self.rows.response_bytes < 0) | (self.rows.key == SYNC_GROUP)
+        unknown = (self.rows.response_bytes < 0) | (self.rows.key == SYNC_GROUP) | self.unknown_waits
         return integers(numpy.maximum(spent, 0) / 1000, "float64", unknown)
 
     def link(self, name: str) -> Among:
@@ -136,6 +160,11 @@ class ExchangeArrays:
         found: dict[str, int] = {}  # each address once
         numbers = [found.setdefault(address_of(end), len(found)) for end in servers.to_pylist()]
         return Among(texts(found), numpy.array(numbers, numpy.int32)[places])
+
+    def errors(self) -> Any:
+        """Return the names of each row's errors; null if they are unknown."""
+        ends, codes = self.taken["errors"]
+        return error_names(ends, codes, self.cut_off)
 
     def error(self) -> Among:
         """Return each row's first error; null without errors."""
@@ -212,10 +241,12 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     ),
     column("request_header", "string", "JSON: the request's header", lambda of: strings(of.taken["header"])),
     column(
-        "request", "string?", "JSON: the request; null: it could not be decoded", lambda of: of.text("request")
+        "request", "string?", "JSON: the request; null: it is cut off, or could not be decoded",
+        lambda of: of.text("request"),
     ),
     column(
-        "response", "string?", "JSON: the response; null: there is none", lambda of: of.text("response")
+        "response", "string?", "JSON: the response; null: there is none, or it is cut off",
+        lambda of: of.text("response"),
     ),
     column(
         "request_bytes", "int64", "with header and length", lambda of: integers(of.rows.request_bytes, "int64")
@@ -229,15 +260,16 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
         lambda of: integers(of.rows.latency / 1000, "float64", of.unanswered),
     ),
     column(
-        "errors", "strings", "names of the error codes in the response, each once",
-        lambda of: error_names(*of.taken["errors"]),
+        "errors", "strings?",
+        "names of the error codes in the response, each once; null: unknown, as the snapshot length cuts it off",
+        ExchangeArrays.errors,
     ),
     column(
         "completed_ns", "int64",
         "ns since 1970 of the packet that completed it, or when kcli gave up; the order of `kcli decode pcap`",
         lambda of: integers(of.rows.completed, "int64"),
     ),
-    column("error", "string?", "the first of `errors`, null without one", ExchangeArrays.error),
+    column("error", "string?", "the first of `errors`, null without one, or if they are unknown", ExchangeArrays.error),
     column("broker_address", "string", "the broker's address, without the port", ExchangeArrays.broker_address),
     column(
         "client_address", "string", "the client's address, without the port",
@@ -256,12 +288,13 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     column(
         "broker_ms", "float64?",
         "from the request's last packet to the response's first, minus wait_ms (not below 0); null without a "
-        "response, and for SyncGroup, which waits for another member",
+        "response, if wait_ms is cut off, and for SyncGroup, which waits for another member",
         ExchangeArrays.broker_ms, WAITS,
     ),
     column(
         "wait_ms", "int64?",
-        "time that the broker may wait: a Fetch's max_wait_ms, a JoinGroup's rebalance timeout, and throttle_ms",
+        "time that the broker may wait: a Fetch's max_wait_ms, a JoinGroup's rebalance timeout, and throttle_ms; null "
+        "also if one of them is cut off",
         lambda of: integers(of.waits, "int64", of.waits == MISSING), WAITS,
     ),
     column(
@@ -282,7 +315,8 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     field("transactional_id", "string?", "of the request"),
     column(
         "replica_id", "int32?",
-        "node id of the requesting broker or controller; -1: a client; null: the request has no such field",
+        "node id of the requesting broker or controller; -1: a client; null: the request has no such field, or is cut "
+        "off before it",
         lambda of: integers(of.replicas, "int32", of.replicas == MISSING), ("replica_id",),
     ),
 ))  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.capture.decoding import as_values, pieces
 from tests.capture.wires import Packet, Wire, pcap
 from tests.oracle.captures import READERS
 
-Reading = Callable[[Iterable[Packet] | bytes | Wire], list[Exchange | Event]]
+Reading = Callable[..., list[Exchange | Event]]
 
 
 @pytest.fixture(params=READERS)
@@ -27,12 +28,12 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
 def read(engine: str, tmp_path: Path) -> Reading:
     """What comes out of packets, a wire or a file's bytes; every byte has to be accounted for."""
 
-    def reading(given: Iterable[Packet] | bytes | Wire) -> list[Exchange | Event]:
+    def reading(given: Iterable[Packet] | bytes | Wire, **options: Any) -> list[Exchange | Event]:
         packets = given.packets if isinstance(given, Wire) else given
         data = packets if isinstance(packets, bytes) else pcap(packets)
         path = tmp_path / "made.pcap"
         path.write_bytes(data)
-        source = as_values([str(path)])
+        source = as_values([str(path)], **options)
         items = [item for piece in pieces(source) for item in piece]
         assert source.tally.unaccounted(source.engine) == 0
         return items

@@ -117,7 +117,7 @@ def test_a_line_names_the_errors_of_its_answer() -> None:
     lines = [json.loads(line) for line in lines_of([path]).splitlines()]
     assert [line["errors"] for line in lines] == [each.errors for each in values]
     assert [json.loads(each.line())["errors"] for each in values] == [each.errors for each in values]
-    assert {name for each in values for name in each.errors} >= {"PRODUCER_FENCED", "CONCURRENT_TRANSACTIONS"}
+    assert {name for each in values for name in each.known_errors} >= {"PRODUCER_FENCED", "CONCURRENT_TRANSACTIONS"}
 
 
 def test_packets_cut_by_the_snapshot_length_say_what_they_were() -> None:

@@ -98,11 +98,15 @@ def test_a_request_that_does_not_decode_is_in_the_capture(tmp_path: Path) -> Non
 
 def test_packets_that_the_snapshot_length_cuts_are_named(tmp_path: Path) -> None:
     """Also where so little is left that nothing of it is known to be Kafka's."""
-    (part,) = diagnose([str(CAPTURED / "snaplen-96.pcap")]).unjudged
-    assert part.what == "139,732 bytes on 5 connections that the snapshot length cuts off, and 1,571 in the same frames"
+    part, short = diagnose([str(CAPTURED / "snaplen-96.pcap")]).unjudged
+    assert part.what == (
+        "139,732 bytes on 5 connections that the snapshot length cuts off, and 1,503 in the same frames: "
+        "topics, records or errors of 24 of 24 exchanges"
+    )
+    assert short.remedy == "a capture of a minute or more"
     assert part.remedy == "whole packets (tcpdump -s 0)"
     path, packets = tmp_path / "middle.pcap", packets_of(SAMPLES / "java44-txn.pcap")
-    path.write_bytes(pcap(packets[len(packets) // 2 :], snaplen=84))
+    path.write_bytes(pcap(packets[len(packets) // 2 :], snaplen=72))
     parts = {each.what.partition(", ")[2]: each.remedy for each in diagnose([str(path)]).unjudged}
     assert parts["maybe Kafka's: the snapshot length cuts off their packets"] == part.remedy
 

@@ -6,14 +6,29 @@ from typing import Any
 
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.exchange import Exchange
+from kcli.errors import DecodeError
+from kcli.grammar import messages
+from kcli.grammar.words.source import ByteSource
+from kcli.grammar.words.trace import DecodeTrace
 from kcli.jsontext import loads
 from kcli.schemas.errors import error_name
 from kcli.tables.exchanges import address_of
 
+ASKED = (
+    "maxWaitMs", "rebalanceTimeoutMs", "sessionTimeoutMs", "replicaId", "brokerId", "acks", "minBytes", "groupId",
+    "transactionalId", "v3AndBelowTransactionalId",
+)  # fmt: skip
+
 
 def exchange_row(exchange: Exchange, clock: int = 0) -> dict[str, Any]:
     """By column; what is missing is null. clock: ns, of the packet with which it came out."""
-    errors = list(dict.fromkeys(error_name(code) for code in error_codes(exchange.response or {})))
+    if exchange.cut.response is None:
+        errors: list[str] | None = list(
+            dict.fromkeys(error_name(code) for code in error_codes(exchange.response or {}))
+        )
+    else:
+        code = start_of(exchange, "errorCode", response=True)
+        errors = [error_name(code)] if code else None
     header, request, response = exchange.texts()
     return {
         "timestamp": exchange.request_ns // 1000,
@@ -44,21 +59,28 @@ def timing_of(exchange: Exchange) -> dict[str, Any]:
     """Where its time went, and what its messages say of that."""
     key, asked, answer, timing = exchange.api_key, exchange.request or {}, exchange.response or {}, exchange.timing
     fetches = key in (1, 78)
+    if exchange.cut.request is not None:
+        asked = {name: start_of(exchange, name, response=False) for name in ASKED}
+    if exchange.cut.response is not None:
+        answer = {"throttleTimeMs": start_of(exchange, "throttleTimeMs", response=True)}
     waits = [
         asked.get("maxWaitMs") if fetches else None,
         asked.get("rebalanceTimeoutMs", asked.get("sessionTimeoutMs")) if key == 11 else None,
         answer.get("throttleTimeMs"),
     ]
-    wait = None if waits == [None] * 3 else sum(max(each or 0, 0) for each in waits)
+    unknown = (exchange.cut.response is not None and waits[2] is None) or (
+        exchange.cut.request is not None and (waits[0] if fetches else waits[1] if key == 11 else 0) is None
+    )
+    wait = None if unknown or waits == [None] * 3 else sum(max(each or 0, 0) for each in waits)
     asking = None if timing.began is None else exchange.request_ns - timing.began
     answering = None
     if exchange.response_ns is not None and timing.answering is not None:
         answering = exchange.response_ns - timing.answering
-    replica = asked.get("replicaId", asked.get("replicaState", {}).get("replicaId", -1 if key == 1 else None))
+    replica = asked.get("replicaId", (asked.get("replicaState") or {}).get("replicaId", -1 if key == 1 else None))
     if key in (7, 56, 62, 63, 67, 73):
         replica = asked.get("brokerId")
     broker = None
-    if exchange.latency_ms is not None and key != 14:
+    if exchange.latency_ms is not None and key != 14 and not unknown:
         broker = max(0.0, round(exchange.latency_ms - (ms(answering) or 0) - (wait or 0), 3))
     return {
         "request_transfer_ms": ms(asking),
@@ -79,3 +101,23 @@ def timing_of(exchange: Exchange) -> dict[str, Any]:
 
 def ms(ns: int | None) -> float | None:
     return None if ns is None or ns < 0 else ns // 1000 / 1000
+
+
+def start_of(exchange: Exchange, name: str, *, response: bool) -> Any:
+    """A field of a message that is cut off, as its words are read one by one; None if it does not get that far."""
+    given = exchange.api_key, exchange.api_version
+    header, message = (
+        (messages.response_header(*given), messages.response(*given))
+        if response
+        else (messages.request_header(*given), messages.request(*given))
+    )
+    frame = (exchange.response_frame if response else exchange.request_frame) or b""
+    try:
+        source = ByteSource(frame, header.skip(frame))
+        for field in message.grammar.fields:
+            value = field.subcon.parse_word(source, DecodeTrace(), field.name)
+            if field.name == name:
+                return value
+    except DecodeError:
+        pass
+    return None

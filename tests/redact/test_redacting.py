@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from kcli import read_capture
 from kcli.capture.decoder import DecodeOptions
+from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
 from kcli.records.builder import build_batch
 from kcli.redact.redacting import Redaction
@@ -296,3 +298,20 @@ def test_nothing_stays_open_where_an_option_makes_no_sense(tmp_path: Path) -> No
     with pytest.raises(InputError):
         Redaction([str(CAPTURES[0])], KEY, DecodeOptions(key_logs=[str(tmp_path / "none")]))
     gc.collect()
+
+
+@pytest.mark.parametrize("length", [80, 128])
+def test_packets_that_the_snapshot_length_cuts_pair_as_before(length: int, tmp_path: Path) -> None:
+    """A request that is cut off gets another correlation id, and its response the same."""
+    path, redacted = tmp_path / "cut.pcap", tmp_path / "redacted.pcap"
+    path.write_bytes(pcap(packets_of(SAMPLES / "java44-txn.pcap"), snaplen=length))
+    redacted.write_bytes(redact(path)[0])
+    before, after = (
+        [
+            (each.api_key, each.version, each.request_ns, each.response_ns, each.request_bytes, each.response_bytes)
+            for each in read_capture(name).items()
+            if isinstance(each, Exchange)
+        ]
+        for name in (path, redacted)
+    )
+    assert len(before) == 78 and after == before

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.core.capture.exchange_json import codes_in
+from kcli.capture.kafka.message_starts import MessageStarts
 from kcli.core.codec.messages import Names
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
@@ -36,6 +37,18 @@ def records_hook(form: str, secrets: bool) -> RecordsText | None:
     return RecordsText(form, secrets)
 
 
+class Cut(NamedTuple):
+    """Sizes on the wire (bytes) of an exchange's messages whose frames have only their first bytes, as the snapshot
+    length cuts off the rest; None: the frame is whole, or there is none.
+    """
+
+    request: int | None = None
+    response: int | None = None
+
+
+WHOLE = Cut()
+
+
 class Bodies:
     """Decodes the requests and responses of a capture under one dialect, with the topic names learned from it so far.
 
@@ -53,6 +66,7 @@ class Bodies:
         self.annotated = annotated
         self.apis = catalog(dialect).apis
         self.names = Names()
+        self.starts = MessageStarts(dialect)
         # by API key and version, as bytes of the header
         self.known: dict[bytes, tuple[MessageCodec, MessageCodec]] = {}
         self.answers: dict[tuple[int, int], tuple[MessageCodec, MessageCodec]] = {}  # codecs of responses
@@ -80,9 +94,9 @@ class Bodies:
         """Return an error's name as JSON text."""
         return dumps(catalog(self.dialect).error_name(code)).encode()
 
-    def errors_text(self, response: bytes) -> bytes:
-        """Return the end of an exchange's line: the names of the errors in its response. response: JSON text."""
-        return b',"errors":[%b]}\n' % b",".join(map(self.error_name, codes_in(response)))
+    def errors_text(self, codes: Iterable[int] | None) -> bytes:
+        """Return the end of an exchange's line: the names of the errors in its response; None: they are unknown."""
+        return b',"errors":null}\n' if codes is None else b',"errors":[%b]}\n' % b",".join(map(self.error_name, codes))
 
     def knows(self, api_key: int, version: int) -> bool:
         """Return whether the tables have this API in this version."""
@@ -211,10 +225,10 @@ class Bodies:
     # Text
 
     def texts(
-        self, api_key: int, version: int, request: bytes, response: bytes | None
+        self, api_key: int, version: int, request: bytes, response: bytes | None, cut: Cut = WHOLE
     ) -> tuple[Texts, dict[str, DecodeError]]:
         """Return the JSON texts of request header, request and response, and the errors by sender ("client", "server").
-        A text is None if the message is missing or can't be decoded.
+        A text is None if the message is missing, cut off or can't be decoded.
         """
         head = asked = answer = None
         errors: dict[str, DecodeError] = {}
@@ -222,10 +236,11 @@ class Bodies:
             self.form["hook"].begin()
         try:
             head, start = self.header_text(request)
-            asked = self.request_text(request, start)
+            asked = self.request_text(request, start) if cut.request is None else None
         except DecodeError as error:
-            errors["client"] = error
-        if response is not None:
+            if cut.request is None:
+                errors["client"] = error
+        if response is not None and cut.response is None:
             try:
                 answer = self.response_text(response, api_key, version, request)
             except DecodeError as error:

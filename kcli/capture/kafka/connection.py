@@ -7,7 +7,8 @@
 - Responses match requests by correlation id, nearly always in order. A Produce with acks 0 has no response.
 - After a SaslHandshake v0 the frames are raw tokens, in turn from each end, until a frame is a request again.
 - Bytes missing from a capture (a gap, or a cut packet) damage the frame that they belong to. If the loss ends within
-  that frame, its length gives the start of the next one; if not, the stream is searched for it.
+  that frame, its length gives the start of the next one; if not, the stream is searched for it. Cut frames are messages
+  without a body all the same.
 - After a loss on the server's side, a response to a later request means that earlier responses were lost.
 - Every byte is in an exchange or an event.
 """
@@ -22,7 +23,14 @@ from kcli.capture.kafka.correlation import add_request, add_response, end_pendin
 from kcli.capture.kafka.events import CUT_OFF, Event, Kind
 from kcli.capture.kafka.frame_search import NOTHING, identify, synchronise
 from kcli.capture.kafka.frames import FrameStream, names_api, plausible_request
-from kcli.capture.kafka.gaps import WHY_GIVEN_UP, damage, give_up_buffer, leftover, report_damaged
+from kcli.capture.kafka.gaps import (
+    WHY_GIVEN_UP,
+    damage,
+    end_damaged,
+    give_up_buffer,
+    leftover,
+    report_damaged,
+)
 from kcli.capture.kafka.pending import PendingRequests
 from kcli.capture.kafka.probe_result import contradict, end_trial, judge, refuse
 from kcli.grammar.files.tls import is_record_header
@@ -69,10 +77,9 @@ class CapturedConnection(ConnectionState):
         if self.foreign is None:
             if self.trial is not None:
                 self.trial.lossy = True
-            self.event(
-                kind, d, stream.offset + len(stream.buffer), count, reason + damage(self, d, count), captured=False
-            )
-        self.lossy = self.lossy or d != self.client
+            offset, cut = stream.offset + len(stream.buffer), kind == "truncated"
+            self.event(kind, d, offset, count, reason + damage(self, d, count, cut=cut), captured=False)
+            self.lossy = self.lossy or (d != self.client and not (cut and stream.synced))
         stream.offset += count
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:
@@ -172,7 +179,7 @@ class CapturedConnection(ConnectionState):
             if stream.skip:
                 stream.pass_damaged()
                 if not stream.skip:
-                    report_damaged(self, d)
+                    end_damaged(self, d)
                 continue
             if not stream.synced and not synchronise(self, d):
                 return

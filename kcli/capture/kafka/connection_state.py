@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.bodies import Bodies, Cut
 from kcli.capture.kafka.events import Event, Kind, Link
 from kcli.capture.kafka.exchange import Exchange, Timing
 from kcli.capture.kafka.frames import LARGEST, FrameStream
 from kcli.capture.kafka.kafka_probe import Trial
 from kcli.capture.kafka.pending import Pending, PendingRequests
-from kcli.grammar.request_start import PREFIX, client_id_of
+from kcli.grammar.request_start import client_id_of
 
 TWIN = "#"  # separates an end from a connection's number, if several connections have the same two ends
 PENDING = tuple(each.name for each in fields(Pending))
@@ -169,18 +169,20 @@ class ConnectionState:
         elif self.foreign is None:
             self.trial.hold(item)
 
-    def exchange(self, request: Pending, ns: int | None, frame: bytes | None) -> None:
-        """Emit a request with its response, or without one (None). ns: the response's time."""
+    def exchange(self, request: Pending, ns: int | None, frame: bytes | None, cut: int | None = None) -> None:
+        """Emit a request with its response, or without one (None). ns: the response's time. cut: its size on the wire
+        (bytes) if the frame has only its first bytes.
+        """
         assert request.frame is not None and self.client is not None
         if ns is None and not self.vouches_for(request):
-            size = len(request.frame) + PREFIX
-            self.event("undecodable", self.client, 0, size, f"{UNKNOWN}, without an answer", request.ns)
+            self.event("undecodable", self.client, 0, request.size, f"{UNKNOWN}, without an answer", request.ns)
             return
         if ns is not None:
             self.remember_client(request)
         answering = None if ns is None else self.streams[1 - self.client].first
         timing = Timing(request.began, answering, request.pause, request.in_flight)
-        self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies, timing))
+        sizes = Cut(request.cut, cut)
+        self.put(Exchange(self.link, request.ns, request.frame, ns, frame, self.bodies, timing, sizes))
 
     def remember_client(self, request: Pending) -> None:
         """Remember the client id of a request that was answered, unless it is empty or too long."""

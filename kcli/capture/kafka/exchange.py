@@ -6,10 +6,11 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.bodies import WHOLE, Bodies, Cut
 from kcli.capture.kafka.clock import instant, milliseconds, moment
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event, Link
+from kcli.core.capture.exchange_json import codes_in
 from kcli.errors import DecodeError
 from kcli.grammar.request_start import PREFIX, client_id_of
 from kcli.jsontext import dumps, loads
@@ -61,10 +62,11 @@ class Exchange:
     Times are nanoseconds since 1970, of the packets that completed the messages. Frames are without length prefix;
     `request_bytes` and `response_bytes` (None without a response) are sizes on the wire, with it. `header`, `request`
     and `response` are values as `kcli.grammar` reads them, decoded on first use; a body that can't be decoded is None,
-    and `failures` has the reason. `timing` has further times.
+    and `failures` has the reason. `timing` has further times. A message that the snapshot length cuts off (`cut`) has
+    its size and times, but its body is None.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         link: Link,
         request_ns: int,
@@ -73,9 +75,11 @@ class Exchange:
         response_frame: bytes | None,
         bodies: Bodies,
         timing: Timing = UNTIMED,
+        cut: Cut = WHOLE,
     ) -> None:
         self.link = link
         self.timing = timing
+        self.cut = cut
         self.request_ns = request_ns
         self.response_ns = response_ns
         self.request_frame = request_frame
@@ -84,8 +88,8 @@ class Exchange:
         self.failures: list[Event] = []
         self.api_key = int.from_bytes(request_frame[:2], "big", signed=True)
         self.api_version = int.from_bytes(request_frame[2:4], "big", signed=True)
-        self.request_bytes = len(request_frame) + PREFIX
-        self.response_bytes = None if response_frame is None else len(response_frame) + PREFIX
+        self.request_bytes = cut.request or len(request_frame) + PREFIX
+        self.response_bytes = None if response_frame is None else cut.response or len(response_frame) + PREFIX
 
     def __repr__(self) -> str:
         from kcli.notebook import quoted
@@ -113,10 +117,22 @@ class Exchange:
 
     @property
     def outcome(self) -> str:
-        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "no answer"."""
+        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "1.2 ms, cut off", "no answer"."""
         if self.response_frame is None:
             return "no answer"
-        return ", ".join([f"{self.latency_ms} ms", *self.errors])
+        errors = self.errors
+        return ", ".join([f"{self.latency_ms} ms", *(["cut off"] if errors is None else errors)])
+
+    @property
+    def is_cut(self) -> bool:
+        """True if the snapshot length cuts off the request or the response."""
+        return self.cut != WHOLE
+
+    @property
+    def whole_bytes(self) -> int:
+        """The bytes on the wire of the messages that are whole in the capture."""
+        request = self.request_bytes if self.cut.request is None else 0
+        return request + (self.response_bytes or 0 if self.cut.response is None else 0)
 
     @property
     def connection(self) -> str:
@@ -145,10 +161,34 @@ class Exchange:
         return self.api_version
 
     @property
-    def errors(self) -> list[str]:
-        """Names of the error codes in the response, each once: ["NOT_LEADER_OR_FOLLOWER"]."""
-        known = catalog(self.bodies.dialect)
-        return [known.error_name(code) for code in dict.fromkeys(error_codes(self.opened_response or {}))]
+    def errors(self) -> list[str] | None:
+        """Names of the error codes in the response, each once: ["NOT_LEADER_OR_FOLLOWER"]; None if they are unknown, as
+        the response is cut off.
+        """
+        known, codes = catalog(self.bodies.dialect), self.error_codes
+        return None if codes is None else [known.error_name(code) for code in codes]
+
+    @property
+    def error_codes(self) -> list[int] | None:
+        """The error codes in the response, each once. Of a response that is cut off only the error of the whole
+        response can be known; None: it is not, or there is none, so that there may be others.
+        """
+        if self.cut.response is None:
+            return [*dict.fromkeys(error_codes(self.opened_response or {}))]
+        code = self.start_of("errorCode?", response=True)
+        return [code] if isinstance(code, int) and code else None
+
+    def start_of(self, path: str, *, response: bool) -> int | str | None:
+        """Return a field of a message that is cut off; None if the bytes up to its end are not there. path: as for
+        `kcli.capture.kafka.message_starts`.
+        """
+        frame = self.response_frame if response else self.request_frame
+        return self.bodies.starts.value(frame or b"", (self.api_key, self.api_version), path, response=response)
+
+    @property
+    def known_errors(self) -> list[str]:
+        """The same; empty if they are unknown."""
+        return self.errors or []
 
     @property
     def correlation_id(self) -> int:
@@ -184,6 +224,8 @@ class Exchange:
     @cached_property
     def request(self) -> dict[str, Any] | MaybeNone:
         """The request's body; None if it can't be decoded."""
+        if self.cut.request is not None:
+            return None
         try:
             return self.bodies.read_request(self.request_frame)
         except DecodeError as error:
@@ -197,12 +239,13 @@ class Exchange:
             "requestApiVersion": self.api_version,
             "correlationId": self.correlation_id,
         }
-        return keys | {"clientId": None, "requestApiKeyName": self.bodies.name(self.api_key)}
+        client_id = None if self.cut.request is None else self.client_id
+        return keys | {"clientId": client_id, "requestApiKeyName": self.bodies.name(self.api_key)}
 
     @cached_property
     def response(self) -> dict[str, Any] | None:
         """The response's body; None if there is none, or it can't be decoded."""
-        if self.response_frame is None:
+        if self.response_frame is None or self.cut.response is not None:
             return None
         try:
             return self.bodies.read_response(self.response_frame, self.api_key, self.api_version)
@@ -243,12 +286,15 @@ class Exchange:
         """
         head, request, response = self.texts()
         sizes = self.request_bytes, self.response_bytes
-        errors = self.bodies.errors_text(response)
+        codes = codes_in(response) if self.cut.response is None else self.error_codes
+        errors = self.bodies.errors_text(codes)
         return line_of(self.timestamp, self.connection, (head, request, response), sizes, self.latency_ms, errors)
 
     def texts(self) -> tuple[bytes, bytes, bytes]:
         """Return header, request and response as JSON text."""
-        texts, errors = self.bodies.texts(self.api_key, self.api_version, self.request_frame, self.response_frame)
+        texts, errors = self.bodies.texts(
+            self.api_key, self.api_version, self.request_frame, self.response_frame, self.cut
+        )
         if "client" in errors:
             self.fail("client", self.request_ns, self.request_frame, errors["client"])
         if "server" in errors:

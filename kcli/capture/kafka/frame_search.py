@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.events import BEFORE_FRAMES
-from kcli.capture.kafka.frames import find_request, find_response, names_api
+from kcli.capture.kafka.frames import begins_request, begins_response, find_request, find_response, names_api
 from kcli.capture.kafka.probe_result import refuse
 from kcli.grammar.files.tls import is_record_header
 from kcli.grammar.request_start import PREFIX
@@ -60,6 +60,25 @@ def synchronise(connection: ConnectionState, d: int) -> bool:
     stream.synced = True
     stream.end_search()
     return True
+
+
+def resume_at_packet(connection: ConnectionState, d: int) -> None:
+    """Synchronise end `d`, whose packets the snapshot length cuts off, if a message begins with its latest packet. A
+    search finds whole frames alone, but ends mostly send a message in packets of its own.
+    """
+    stream = connection.streams[d]
+    at = stream.part
+    if connection.client in (None, d):
+        if not begins_request(stream.buffer, at, connection.bodies):
+            return
+        connection.searched = connection.trial is not None
+        connection.client, connection.spoke = d, True
+    elif not begins_response(stream.buffer, at, connection.pending):
+        return
+    if at:
+        connection.unread(d, at, BEFORE_FRAMES)
+    stream.synced = True
+    stream.end_search()
 
 
 def bound(connection: ConnectionState, d: int) -> None:

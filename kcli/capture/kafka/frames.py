@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator
 from functools import cache
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.pending import PendingRequests
@@ -41,11 +42,22 @@ RESPONSE = re.compile(rb"(?=[\0-\x07].{7})", re.DOTALL)
 REQUEST = re.compile(rb"(?=[\0-\x07].{3}[\0-\x7f].\0[\0-\x1f][\0-\x7f].{3}(?:\xff\xff|[\0-\x7f].))", re.DOTALL)
 
 
+class CutFrame(NamedTuple):
+    """A frame that the snapshot length cuts off. head: its first bytes, without the length. size: of the whole, with
+    the length. began: when its first bytes came (ns).
+    """
+
+    head: bytes
+    size: int
+    began: int
+
+
 class FrameStream:
     """One direction of a connection: the bytes not yet read as frames, and the reader's position.
 
     offset: the position of buffer[0], in bytes from the start of the direction. skip: bytes of a damaged frame that are
-    still to come.
+    still to come. cut: that frame, if the snapshot length cuts it off. part: where the last received bytes begin in the
+    buffer.
     """
 
     def __init__(self, synced: bool) -> None:
@@ -59,6 +71,8 @@ class FrameStream:
         self.received = 0  # all bytes
         self.effort = HEAD_START
         self.damaged = 0  # bytes of a damaged frame after the loss
+        self.cut: CutFrame | None = None
+        self.part = 0
         self.seen = 0  # bytes received while no frame was found
         self.foreign = 0  # bytes of a connection that is not Kafka's
         self.ns = 0
@@ -69,6 +83,7 @@ class FrameStream:
         """Add the next bytes of the direction, received at `ns`."""
         if not self.buffer:
             self.begun = self.ns
+        self.part = len(self.buffer)
         self.buffer += data
         self.received += len(data)
 
@@ -84,6 +99,7 @@ class FrameStream:
         taken = bytes(self.buffer[:count])
         del self.buffer[:count]
         self.offset += count
+        self.part = max(0, self.part - count)
         self.begun = self.ns
         return taken
 
@@ -97,6 +113,7 @@ class FrameStream:
         """Forget where frames begin."""
         self.synced = False
         self.skip = self.seen = 0
+        self.cut = None
         self.end_search()
 
     def end_search(self) -> None:
@@ -153,6 +170,23 @@ def plausible_request(data: bytes | bytearray, at: int, bodies: Bodies, *, found
         return True  # its header has no client id
     length = int.from_bytes(data[at + 12 : at + 14], "big", signed=True)
     return -1 <= length <= size - HEADER
+
+
+def begins_request(data: bytes | bytearray, at: int, bodies: Bodies) -> bool:
+    """Return whether a request of a known version begins here, whose client id is text, as far as it is there."""
+    if not plausible_request(data, at, bodies, found=True):
+        return False
+    length = int.from_bytes(data[at + 12 : at + 14], "big", signed=True)
+    name = bytes(data[at + 14 : at + 14 + max(0, length)])
+    return name.isascii() and (not name or name.decode().isprintable())
+
+
+def begins_response(data: bytes | bytearray, at: int, waiting: PendingRequests) -> bool:
+    """Return whether a response to a waiting request begins here, by its length and correlation id."""
+    if len(data) - at < 2 * PREFIX:
+        return False
+    size, number = (int.from_bytes(data[i : i + 4], "big", signed=True) for i in (at, at + PREFIX))
+    return 4 <= size < LARGEST_FOUND and waiting.find(number) is not None
 
 
 def names_api(data: bytes | bytearray, bodies: Bodies) -> bool:

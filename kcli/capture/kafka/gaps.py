@@ -2,17 +2,21 @@
 
 They damage a frame, whose length tells where the next one starts. If the loss extends beyond that frame, or its length
 is unknown, the stream is searched for the next frame.
+
+A frame that the snapshot length cuts off is still a message: its size is known, its times are those of its packets, and
+its first bytes name the API and the correlation id.
 """
 
 from __future__ import annotations
 
 from kcli.capture.kafka.connection_state import ConnectionState
+from kcli.capture.kafka.correlation import add_cut
 from kcli.capture.kafka.events import IN_BROKEN_FRAME, REST_MISSING
-from kcli.capture.kafka.frames import FrameStream
+from kcli.capture.kafka.frame_search import resume_at_packet
+from kcli.capture.kafka.frames import CutFrame, FrameStream
 from kcli.capture.kafka.pending import Pending
 from kcli.capture.kafka.probe_result import judge
-from kcli.grammar.request_start import CLIENT_ID as HEAD
-from kcli.grammar.request_start import LEAST, PREFIX, api_of
+from kcli.grammar.request_start import BIG, CLIENT_ID, HEAD, LEAST, PREFIX, api_of
 
 WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 
@@ -29,37 +33,69 @@ def give_up_buffer(connection: ConnectionState, d: int, stream: FrameStream) -> 
         return
     size = stream.frame_size()
     if size is not None and connection.plausible_size(d, size):
-        text = damaged_frame(connection, d)
+        stream.cut = CutFrame(bytes(stream.buffer[PREFIX:]), PREFIX + size, stream.begun)
+        text = name_of_frame(connection, d, stream.cut)
         offset = stream.offset
         stream.take(have)
+        note_broken(connection, d)
         stream.skip = PREFIX + size - have
         connection.event("truncated", d, offset, have, f"{have} bytes{text}: {WHY_GIVEN_UP}")
 
 
-def damage(connection: ConnectionState, d: int, count: int) -> str:
-    """Skip the frame that a loss falls into. Return the damaged message's name, as the end of the event's reason."""
+def damage(connection: ConnectionState, d: int, count: int, *, cut: bool = False) -> str:
+    """Skip the frame that a loss falls into. Return the damaged message's name, as the end of the event's reason.
+
+    cut: the snapshot length cuts the bytes off, so time and length of their packet are known, and thus when the frame
+    is complete.
+    """
     stream = connection.streams[d]
     have = len(stream.buffer)
     if stream.skip > have and 0 < count <= stream.skip - have:
         stream.skip -= count
-        if stream.damaged and not stream.skip:
-            report_damaged(connection, d)
+        if not cut:
+            note_broken(connection, d)
+        if not stream.skip:
+            end_damaged(connection, d)
         return ", in the same frame"
-    if stream.damaged:
+    if stream.skip and cut:
+        end_damaged(connection, d)
+    elif stream.damaged:
         report_damaged(connection, d)
+    note_broken(connection, d)
+    if cut and not stream.synced:
+        resume_at_packet(connection, d)
+        have = len(stream.buffer)
     size = stream.frame_size() if stream.synced and not stream.skip else None
     if size is None or not connection.plausible_size(d, size) or connection.client is None:
         drop_partial(connection, d)
         stream.unsync()
         return ""
-    text = damaged_frame(connection, d)
+    frame = CutFrame(bytes(stream.buffer[PREFIX:]), PREFIX + size, stream.begun)
+    text = name_of_frame(connection, d, frame)
     missing = PREFIX + size - have - count
+    stream.cut = frame
+    if not cut:
+        note_broken(connection, d)
     drop_partial(connection, d)
+    if missing <= 0:
+        end_damaged(connection, d)
     if missing < 0 or not count:
         stream.unsync()
     else:
         stream.skip = missing
     return text
+
+
+def end_damaged(connection: ConnectionState, d: int) -> None:
+    """Process a damaged frame whose last byte has come: one that is cut off is a message, of which the first bytes are
+    known.
+    """
+    stream = connection.streams[d]
+    if stream.damaged:
+        report_damaged(connection, d)
+    frame, stream.cut = stream.cut, None
+    if frame is not None:
+        add_cut(connection, d, frame)
 
 
 def report_damaged(connection: ConnectionState, d: int) -> None:
@@ -76,30 +112,39 @@ def drop_partial(connection: ConnectionState, d: int) -> None:
         connection.unread(d, len(stream.buffer), REST_MISSING)
 
 
-def damaged_frame(connection: ConnectionState, d: int) -> str:
-    """Note the request or response that a loss made unreadable, and return its name for the event's reason.
+def name_of_frame(connection: ConnectionState, d: int, frame: CutFrame) -> str:
+    """Return the name of a damaged request or response, for the event's reason.
 
     A frame without a known message may be anything, so not even its length prefix is shown.
     """
-    stream = connection.streams[d]
-    head, size = bytes(stream.buffer[PREFIX : PREFIX + HEAD]), stream.frame_size()
+    head, size = frame.head, frame.size - PREFIX
     if d != connection.client:
-        number = int.from_bytes(head[:4], "big", signed=True)
-        request = connection.pending.take(number) if len(head) >= 4 else None
-        if request is None:
-            return ", in a response"
-        if request.frame is not None:
-            connection.exchange(request, None, None)
-        return f", in the response of {size} bytes to {connection.describe(request)}"
-    if len(head) < HEAD:
+        request = connection.pending.find(BIG.unpack_from(head)[0]) if len(head) >= LEAST else None
+        return f", in the response of {size} bytes to {connection.describe(request)}" if request else ", in a response"
+    if len(head) < CLIENT_ID:
         return ", in a request"
-    key, version = api_of(head)
-    number = int.from_bytes(head[LEAST:], "big", signed=True)
-    request = Pending(number, key, version, stream.ns, None)
-    connection.pending.append(request)
-    judge(connection, request)
+    key, version, number = HEAD.unpack_from(head)
     known = connection.bodies.knows(key, version)
+    request = Pending(number, key, version, 0, None)
     return f", in {connection.describe(request)}" + (f", {size} bytes" if known else "")
+
+
+def note_broken(connection: ConnectionState, d: int) -> None:
+    """Note that the damaged frame of end `d` is unreadable, and that it is not known when it was complete."""
+    stream = connection.streams[d]
+    frame, stream.cut = stream.cut, None
+    if frame is None:
+        return
+    if d != connection.client:
+        number = BIG.unpack_from(frame.head)[0] if len(frame.head) >= LEAST else None
+        request = None if number is None else connection.pending.take(number)
+        if request is not None and request.frame is not None:
+            connection.exchange(request, None, None)
+    elif len(frame.head) >= CLIENT_ID:
+        key, version, number = HEAD.unpack_from(frame.head)
+        request = Pending(number, key, version, stream.ns, None)
+        connection.pending.append(request)
+        judge(connection, request)
 
 
 def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str) -> None:
@@ -115,7 +160,7 @@ def leftover(connection: ConnectionState, d: int, stream: FrameStream, why: str)
 
 def names_message(connection: ConnectionState, d: int) -> bool:
     """Return whether a partial frame is that of a known request, or of the response to a waiting one."""
-    head = bytes(connection.streams[d].buffer[PREFIX : PREFIX + HEAD])
+    head = bytes(connection.streams[d].buffer[PREFIX : PREFIX + CLIENT_ID])
     if d == connection.client:
-        return len(head) == HEAD and connection.bodies.knows(*api_of(head))
+        return len(head) == CLIENT_ID and connection.bodies.knows(*api_of(head))
     return len(head) >= LEAST and connection.pending.find(int.from_bytes(head[:LEAST], "big", signed=True)) is not None

@@ -6,9 +6,9 @@
 - Evidence against are complete messages of known versions that do not decode, responses without a request, and
   impossible lengths; the latter two only count if nothing is missing from the capture. With too much evidence, the
   connection is not Kafka's.
-- Signs for it are requests in versions beyond the tables, requests cut short by a loss or the capture's end, and a
-  single request that decodes. At its end a connection is Kafka's if there is a sign for it and no evidence against it,
-  or if its first request decodes.
+- Signs for it are requests in versions beyond the tables, requests cut short by a loss or the capture's end, cut
+  responses to them, and a single request that decodes. At its end a connection is Kafka's if there is a sign for it and
+  no evidence against it, or if its first request decodes.
 - If its server is known to be a broker, a request with its client's id is enough.
 """
 
@@ -20,7 +20,7 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.pending import Pending
-from kcli.grammar.request_start import client_id_of
+from kcli.grammar.request_start import PREFIX, client_id_of
 
 MOST_AGAINST = 16
 ENOUGH_SIGNS = 16
@@ -50,7 +50,8 @@ class Trial:
         self.held.append(item)
         self.size += ITEM_SIZE
         if isinstance(item, Exchange):
-            self.size += item.request_bytes + (item.response_bytes or 0)
+            frames = item.request_frame, item.response_frame
+            self.size += sum(len(frame) + PREFIX for frame in frames if frame is not None)
 
     def release(self) -> list[Exchange | Event]:
         """Return the exchanges and events that were held back, in order, and forget them."""
@@ -59,7 +60,7 @@ class Trial:
 
     def see_request(self, request: Pending, bodies: Bodies) -> None:
         """Count a request as evidence, by its header and whether it decodes to its last byte."""
-        if request.frame is None:
+        if request.frame is None or request.cut is not None:
             self.see_header(request.api_key, request.api_version, bodies)
         elif bodies.request_fits(request.frame):
             self.began_well = self.began_well or not (self.fits or self.signs or self.against)
@@ -82,6 +83,9 @@ class Trial:
             return False
         fits = bodies.response_fits(frame, request.api_key, request.api_version)
         self.against += not fits
+        if request.cut is not None:
+            self.signs += fits
+            return False
         return fits and bodies.request_fits(request.frame or b"")
 
     def see_contradiction(self) -> None:

@@ -6,6 +6,8 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kcli.grammar.request_start import PREFIX
+
 REQUEST_SIZE = 64  # bytes of memory counted for a request besides its frame
 
 
@@ -13,7 +15,8 @@ REQUEST_SIZE = 64  # bytes of memory counted for a request besides its frame
 class Pending:
     """A request that waits for its response. frame: None if it is damaged, or (token) a SASL token.
 
-    began: when its first bytes came (ns). pause, in_flight: see `kcli.capture.kafka.exchange.Timing`.
+    began: when its first bytes came (ns). pause, in_flight: see `kcli.capture.kafka.exchange.Timing`. cut: its size on
+    the wire (bytes) if the frame has only its first bytes, as the snapshot length cuts off the rest; None: it is whole.
     """
 
     correlation_id: int
@@ -25,10 +28,21 @@ class Pending:
     began: int = 0
     pause: int = -1
     in_flight: int = -1
+    cut: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all bytes of its frame are known."""
+        return self.frame is not None and self.cut is None
+
+    @property
+    def size(self) -> int:
+        """Its bytes on the wire; PREFIX if they are unknown."""
+        return self.cut or len(self.frame or b"") + PREFIX
 
 
 class PendingRequests:
-    """A queue of `Pending`. size: bytes of memory counted for it. odd: the number of entries without a frame."""
+    """A queue of `Pending`. size: bytes of memory counted for it. odd: the number of entries without a whole frame."""
 
     def __init__(self, requests: Iterable[Pending] = ()) -> None:
         self.requests: OrderedDict[int, Pending] = OrderedDict()
@@ -55,7 +69,7 @@ class PendingRequests:
         if not request.token:
             self.by_id.setdefault(request.correlation_id, deque()).append(self.number)
         self.size += size_of(request)
-        self.odd += request.frame is None
+        self.odd += not request.is_whole
 
     def popleft(self) -> Pending:
         """Remove and return the oldest request. Raises IndexError if there is none."""
@@ -72,7 +86,7 @@ class PendingRequests:
             if not same:
                 del self.by_id[request.correlation_id]
         self.size -= size_of(request)
-        self.odd -= request.frame is None
+        self.odd -= not request.is_whole
         return request
 
     def take(self, correlation_id: int) -> Pending | None:

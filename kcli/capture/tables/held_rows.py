@@ -9,6 +9,7 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.clock import instant
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange, Timing, line_of
+from kcli.core.capture.exchange_json import codes_in
 from kcli.tables.core_rows import CoreRows
 
 
@@ -59,7 +60,7 @@ class HeldRows:
         texts = header, request, response if answered else b"null"
         sizes = rows.request_bytes[row], rows.response_bytes[row] if answered else None
         latency = rows.latency[row] / 1000 if answered else None
-        errors = self.bodies.errors_text(texts[2])
+        errors = self.bodies.errors_text(codes_in(texts[2]))
         return line_of(instant(int(rows.ts[row])), connection, texts, sizes, latency, errors)
 
 

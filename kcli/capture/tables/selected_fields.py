@@ -56,11 +56,14 @@ def field_values(item: Exchange, names: Sequence[str]) -> list[int | str | None]
     if not names:
         return made
     wanted = frozenset(names)
-    for message, response in ((item.request, False), (item.response, True)):
+    for message, response, cut in ((item.request, False, item.cut.request), (item.response, True, item.cut.response)):
         for path, name in paths_of(item.api_key, wanted, response=response).items():
             value: Any = message
-            for part in path.rstrip("?").split("."):
-                value = value.get(part) if isinstance(value, dict) else None
+            if cut is not None:
+                value = item.start_of(path, response=response)
+            else:
+                for part in path.rstrip("?").split("."):
+                    value = value.get(part) if isinstance(value, dict) else None
             if isinstance(value, str if name in TEXTS else int):
                 made[names.index(name)] = value
     return made

@@ -122,7 +122,7 @@ cdef int take_back(Correlator correlator, ConnectionState* state, connection) ex
     ), (state.begun[0], state.begun[1]), state.answered, client_id = connection.release()
     state.client_id_size = len(client_id)
     memcpy(state.client_id, PyBytes_AS_STRING(client_id), len(client_id))
-    for number, key, version, ts, frame, _, began, pause, in_flight in pending:
+    for number, key, version, ts, frame, _, began, pause, in_flight, _ in pending:
         request = <Request*>malloc(sizeof(Request) + len(frame))
         if request == NULL:
             raise MemoryError

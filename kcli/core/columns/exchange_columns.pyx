@@ -38,13 +38,16 @@ cdef enum:
     FETCH = 1
     SHARE_FETCH = 78
     REMEMBERED = 1 << 16   # links, client ids and topics; uses; runs of responses
+    CUT_REQUEST = 1        # the snapshot length cuts off the request
+    CUT_RESPONSE = 2       # ... the response
 
 
 # A row of `exchanges`. Times in ns, latency in us; response_bytes -1: no response; link, client: places among the
-# current texts, client -1: null. Transfers and pause in ns; they and in_flight are -1 if unknown.
+# current texts, client -1: null. Transfers and pause in ns; they and in_flight are -1 if unknown. cut: CUT_REQUEST and
+# CUT_RESPONSE.
 cdef struct ExchangeRow:
     int64_t ts, completed, key, version, correlation_id, request_bytes, response_bytes, latency, link, client
-    int64_t request_transfer, response_transfer, pause, in_flight
+    int64_t request_transfer, response_transfer, pause, in_flight, cut
 
 
 cdef dict row_columns():
@@ -194,6 +197,8 @@ cdef class ExchangeRows(Sink):
         added, if its texts have to be made elsewhere: see `put_texts`. clock: ns, of the packet that completed it.
         """
         cdef Exchange e
+        if item.is_cut:
+            return False
         cdef list held = hold(&e, item)
         self.came = clock
         return self.take(&e)
@@ -206,8 +211,8 @@ cdef class ExchangeRows(Sink):
         cdef list held = hold(&e, item)
         self.came = clock
         cdef size_t missed = self.lines.names.table.missed
-        cdef bint is_known = 0 <= e.key < KEYS
-        cdef bint parted = self.parted and self.load_partitions(&e)
+        cdef bint is_known = 0 <= e.key < KEYS, cut = item.is_cut
+        cdef bint parted = self.parted and not cut and self.load_partitions(&e)
         cdef bytes client_id
         cdef uint32_t who = 0
         if item.client_id is not None:
@@ -222,8 +227,11 @@ cdef class ExchangeRows(Sink):
             self.fields.put_values(fields)
         if is_known and self.textless[e.key]:
             self.messages.drop_texts()
-        cdef bint forwards = is_known and self.forwards(&e)
-        self.add(&e, who, parted)
+        cdef bint forwards = is_known and not cut and self.forwards(&e)
+        if cut:
+            self.add_cut(&e, who, item)
+        else:
+            self.add(&e, who, parted)
         if is_known and self.framed[e.key] and request is not None and (response is not None or e.response == NULL):
             self.frames.put(self.count - 1, &e, None)
         if self.lines.names.table.missed != missed or names_topic_id(request) or names_topic_id(response):
@@ -232,6 +240,18 @@ cdef class ExchangeRows(Sink):
             self.forward(&e)
         if self.is_full():
             self.owner.flush()
+
+    cdef int add_cut(self, Exchange* e, uint32_t client, item) except -1:
+        """Add the row of an exchange that the snapshot length cuts off."""
+        if self.parted and e.key == API_VERSIONS:
+            self.hear_client(self.link(e.link, e.link_size), e)
+        e.request_size = item.request_bytes - 4        # the frames are shorter, so nothing may read them from here on
+        if e.response != NULL:
+            e.response_size = item.response_bytes - 4
+        if item.cut.response is not None:
+            self.messages.put_errors(item.error_codes or ())
+        cdef int64_t cut = CUT_REQUEST if item.cut.request is not None else 0
+        return self.add(e, client, False, cut | (CUT_RESPONSE if item.cut.response is not None else 0))
 
     def hear(self, item not None):
         """Learn the client's profile from an exchange without a row: an ApiVersions."""
@@ -313,8 +333,10 @@ cdef class ExchangeRows(Sink):
         cdef size_t size = self.messages.size() + self.frames.size() + self.partitions.size()
         return self.count >= self.rows_limit or <Py_ssize_t>size > self.bytes_limit
 
-    cdef int add(self, Exchange* e, uint32_t client, bint parted) except -1:
-        """Add a row's numbers, and the rows that depend on it. client: a number, 0: null."""
+    cdef int add(self, Exchange* e, uint32_t client, bint parted, int64_t cut=0) except -1:
+        """Add a row's numbers, and the rows that depend on it. client: a number, 0: null. cut: as in ExchangeRow; the
+        frames then have only their first bytes.
+        """
         cdef ExchangeRow row
         cdef uint32_t link = self.link(e.link, e.link_size)
         row.ts, row.completed = e.ts, max(e.answered if e.response != NULL else e.ts, self.clock())
@@ -323,13 +345,13 @@ cdef class ExchangeRows(Sink):
         row.latency = microseconds(<int64_t>e.answered - <int64_t>e.ts) if e.response != NULL else 0
         row.request_transfer = e.ts - e.began if 0 < e.began <= e.ts else -1
         row.response_transfer = e.answered - e.answering if e.response != NULL and 0 < e.answering <= e.answered else -1
-        row.pause, row.in_flight = e.pause, e.in_flight
+        row.pause, row.in_flight, row.cut = e.pause, e.in_flight, cut
         row.link, row.client = (
             place_of(&self.connections.used, link), place_of(&self.used_clients, client)
             if client
             else -1
         )
-        if self.parted and e.key == API_VERSIONS:
+        if self.parted and e.key == API_VERSIONS and not cut:
             self.hear_client(link, e)
         if self.counted:
             self.uses.count(link, client, self.connections.known[link - 1].voice, e.key, e.version)

@@ -107,6 +107,14 @@ cdef class MessageColumns:
                 raise MemoryError
         return 0
 
+    cdef int put_errors(self, codes) except -1:
+        """Add error codes that were found elsewhere in the last response."""
+        cdef int64_t code
+        for code in codes:
+            if out_put(&self.errors, &code, sizeof(code)):
+                raise MemoryError
+        return 0
+
     cdef bint has_errors(self) noexcept:
         """Return whether `note_errors` found one in the last response, whose row has not ended."""
         return self.errors.size // sizeof(int64_t) > self.first_error()

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.capture.audit import ClientProfile
+from kcli.capture.kafka.bodies import WHOLE, Cut
 from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.kafka.connection_state import PENDING
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import UNTIMED, Exchange, Timing
+from kcli.capture.kafka.frames import CutFrame
 from kcli.capture.kafka.kafka_probe import Trial
 from kcli.capture.kafka.pending import Pending, PendingRequests
 from kcli.capture.tls import state as tls
@@ -35,6 +37,7 @@ STREAM = (
     "received",
     "effort",
     "damaged",
+    "part",
     "seen",
     "foreign",
     "ns",
@@ -72,7 +75,11 @@ def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
     made["pending"] = [tuple(getattr(each, name) for name in PENDING) for each in connection.pending]
     made["trial"] = None if connection.trial is None else (connection.trial.state, plain_items(connection.trial.held))
     made["streams"] = [
-        {"buffer": bytes(stream.buffer), **{name: getattr(stream, name) for name in STREAM}}
+        {
+            "buffer": bytes(stream.buffer),
+            "cut": None if stream.cut is None else tuple(stream.cut),
+            **{name: getattr(stream, name) for name in STREAM},
+        }
         for stream in connection.streams
     ]
     return made
@@ -110,6 +117,7 @@ def restore_connection(connection: CapturedConnection, state: dict[str, Any], bo
     connection.trial = None if state["trial"] is None else new_trial(state["trial"], bodies)
     for stream, kept in zip(connection.streams, state["streams"], strict=True):
         stream.buffer[:] = kept["buffer"]
+        stream.cut = CutFrame(*kept["cut"]) if kept.get("cut") else None
         for name in STREAM:
             setattr(stream, name, kept.get(name, 0))
 
@@ -117,7 +125,10 @@ def restore_connection(connection: CapturedConnection, state: dict[str, Any], bo
 def plain_items(items: Sequence[Exchange | Event]) -> list[tuple[Any, ...]]:
     """Return the items held back, in order, as (link, values) of an exchange or (None, values) of an event."""
     return [
-        ((each.link.server, each.link.client), (*(getattr(each, name) for name in EXCHANGE), tuple(each.timing)))
+        (
+            (each.link.server, each.link.client),
+            (*(getattr(each, name) for name in EXCHANGE), tuple(each.timing), tuple(each.cut)),
+        )
         if isinstance(each, Exchange)
         else (None, tuple(getattr(each, name) for name in EVENT))
         for each in items
@@ -130,7 +141,8 @@ def new_trial(state: tuple[Any, ...], bodies: Any) -> Trial:
         if link is None:
             trial.hold(Event(*values))
         else:
-            asked_ns, asked, answered_ns, answer, *timing = values
-            timed = Timing(*timing[0]) if timing else UNTIMED
-            trial.hold(Exchange(Link(*link), asked_ns, asked, answered_ns, answer, bodies, timed))
+            asked_ns, asked, answered_ns, answer, *more = values  # an older kcli wrote fewer
+            timed = Timing(*more[0]) if more else UNTIMED
+            cut = Cut(*more[1]) if len(more) > 1 else WHOLE
+            trial.hold(Exchange(Link(*link), asked_ns, asked, answered_ns, answer, bodies, timed, cut))
     return trial

@@ -18,12 +18,14 @@ from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP, SHARE_GROUP_HEARTBEAT
 from kcli.tables.arrays import integers, rows_at, texts
+from kcli.tables.exchanges import MISSING
 
 FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",
     "throttle_ms",
 )  # fmt: skip
 KINDS = {"isolation_level": "int8", "acks": "int16"}  # the numbers that are not int32 in messages
+IS_CUT = "is_cut"
 NAMES = {"client_address": "address"}
 OF_EXCHANGES = (
     "timestamp", "connection", "server", "client_address", "client_id", "correlation_id", "api_version", "api_key",
@@ -44,6 +46,9 @@ def fact_batch(columns: ExchangeColumns, names: Container[str] | None = None) ->
     fields = [each for each in FIELDS if names is None or each in names]
     kinds = [KINDS.get(each, "int32") if names is not None else "int64" for each in fields]
     made = [*columns.arrays(*named), *map(partial(number, columns), fields, kinds)]
+    if names is None or IS_CUT in names:
+        made.append(integers(columns.rows.cut > 0, "bool"))
+        fields.append(IS_CUT)
     if names is None:
         return pyarrow.record_batch(made, schema=stored_schema("exchange_facts"))
     return pyarrow.record_batch(made, names=[NAMES.get(each, each) for each in named] + fields)
@@ -52,7 +57,8 @@ def fact_batch(columns: ExchangeColumns, names: Container[str] | None = None) ->
 def number(columns: ExchangeColumns, name: str, kind: str) -> Any:
     """Return a field of messages as an array of the type `kind`."""
     if name == "replica_id":
-        return integers(columns.made.replicas, kind, columns.rows.key != FETCH)
+        values = columns.made.replicas
+        return integers(values, kind, (columns.rows.key != FETCH) | (values == MISSING))
     return columns.made.number(name, kind)
 
 

@@ -65,7 +65,7 @@ def was_refused(exchange: Exchange) -> bool:
     """Return whether the captured coordinator was not ready, so that the request changed nothing. On the live cluster
     it would (as a member that waits).
     """
-    return exchange.api in OF_COORDINATORS and set() < set(exchange.errors) <= NOT_READY
+    return exchange.api in OF_COORDINATORS and set() < set(exchange.known_errors) <= NOT_READY
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class ApiTotals:
         if exchange.response_frame is None:
             self.unanswered += 1
         if judged:
-            self.errors.update(exchange.errors)
+            self.errors.update(exchange.known_errors)
         if exchange.latency_ms is not None:
             self.latencies.add(exchange.latency_ms)
         api = catalog(dialect).known(exchange.api_key)
@@ -255,9 +255,11 @@ class Outcome:
         api = self.api(captured)
         api.captured.add(captured, self.dialect)
         api.live.add(live, self.dialect, judged=captured.response_frame is not None)
-        if OF_THE_TIME.intersection(captured.errors).difference(live.errors):
-            api.excused.update(captured.errors)
-            api.excused.subtract(live.errors)
+        if OF_THE_TIME.intersection(captured.known_errors).difference(live.known_errors):
+            api.excused.update(captured.known_errors)
+            api.excused.subtract(live.known_errors)
+            return
+        if captured.cut.response is not None:
             return
         one, other = captured.response, live.response
         if one is None or other is None:
@@ -276,17 +278,17 @@ class Outcome:
         )
         for text in texts:
             self.differ(captured, live, text)
-        if not texts and captured.errors != live.errors:
-            self.differ(captured, live, f"errors {captured.errors}, live {live.errors}", counts=False)
+        if not texts and captured.known_errors != live.known_errors:
+            self.differ(captured, live, f"errors {captured.known_errors}, live {live.known_errors}", counts=False)
 
     def reason_not_comparable(self, captured: Exchange, live: Exchange, identities: Identities) -> str:
         """Return why two exchanges can't be compared; "" if they can."""
-        if live.errors == captured.errors:
+        if live.known_errors == captured.known_errors:
             return ""
         if captured.api_key == API_VERSIONS:
             return "the clusters have other versions"
         for subject, one, other in (("cluster answers", live, captured), ("captured cluster answered", captured, live)):
-            if unsupported := UNSUPPORTED.intersection(one.errors).difference(other.errors):
+            if unsupported := UNSUPPORTED.intersection(one.known_errors).difference(other.known_errors):
                 return f"the {subject} {', '.join(sorted(unsupported))}"
         if captured.api_key == FETCH and is_of_brokers(live.response, identities.topics):
             return "what brokers keep in internal topics is the cluster's own"
@@ -294,7 +296,8 @@ class Outcome:
             for group in groups_in(captured.request):
                 if group in self.lost:
                     return self.lost[group]
-        if STRANGERS.issuperset(live.errors) and any(each not in identities.members for each in members_in(captured)):
+        strange = STRANGERS.issuperset(live.known_errors)
+        if strange and any(each not in identities.members for each in members_in(captured)):
             return OLD_MEMBER
         return ""
 

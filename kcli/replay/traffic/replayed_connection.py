@@ -172,18 +172,18 @@ class LiveConnection:
                 data = await answer
                 line.record(FROM_SERVER, data)
                 live = self.live(exchange, line.session, begun, frame, time.time_ns(), bytes(data))
-                if joined is not None and live.errors:  # the member has left meanwhile
+                if joined is not None and live.known_errors:  # the member has left meanwhile
                     live = joined
                     break
                 if again == RETRIES or not await self.goes_on(exchange, live, again):
                     break
-                joined = live if exchange.api_key == JOIN_GROUP and not live.errors else None
+                joined = live if exchange.api_key == JOIN_GROUP and not live.known_errors else None
                 line = await self.lines.to(exchange)
                 frame, begun = self.requests.again(frame, exchange, version, line.session), time.time_ns()
                 answer = self.request(exchange, version, frame, line)
             self.learn(exchange, live)
             outcome.add(exchange, live, self.identities)
-            if exchange.api_key == END_TXN and not live.errors:
+            if exchange.api_key == END_TXN and not live.known_errors:
                 await marked(live.request["transactionalId"], line.session)
         except NetworkError as error:
             live = self.live(exchange, line.session, begun, frame, None, None)
@@ -206,9 +206,9 @@ class LiveConnection:
             self.shared.outcome.retried += 1
             await asyncio.sleep(PAUSE)
             return True
-        if not PASSING.intersection(live.errors).difference(exchange.errors):
+        if not PASSING.intersection(live.known_errors).difference(exchange.known_errors):
             return False
-        return await self.may_pass(exchange, live.errors, again)
+        return await self.may_pass(exchange, live.known_errors, again)
 
     async def may_pass(self, exchange: Exchange, errors: list[str], again: int) -> bool:
         """Prepare to send a request again after these errors. Returns False if retries failed before. Raises

@@ -102,7 +102,7 @@ def lines_of(apis: Iterable[Api]) -> Schema:
         "requestBytes": COUNT,
         "responseBytes": nullable(COUNT),
         "latencyMs": {"type": ["number", "null"]},
-        "errors": {"type": "array", "items": {"type": "string"}},
+        "errors": {"type": ["array", "null"], "items": {"type": "string"}},
         "file": {"type": "string"},
     }
     response = {

@@ -20,7 +20,7 @@ def made(client: int | None = 0) -> ConnectionState:
 
 def test_what_is_released_is_restored() -> None:
     state = made()
-    waiting = (1, 3, 12, 5, ASKED, False, 4, -1, 0)
+    waiting = (1, 3, 12, 5, ASKED, False, 4, -1, 0, None)
     state.restore(True, [waiting], [b"abc", b""], (10, 20), (5, 6), 4, True, (3, 0), 2, b"app")
     assert state.steady and state.weight == REQUEST_SIZE + len(ASKED) + 3
     assert [stream.received for stream in state.streams] == [13, 20]

@@ -48,7 +48,7 @@ def taken() -> dict[str, Any]:
     rows = [(10_000, 0, 3, 12, 1, 50, 60, 1500, 0, 0), (20_000, 0, 1, 4, 2, 51, -1, 0, 1, -1)]
     rows.append((30_000, 0, 1, 4, 3, 52, 61, 7, 0, 0))
     return {
-        "numbers": b"".join(struct.pack("14q", *row, 2_000, 3_000, -1, 1) for row in rows),
+        "numbers": b"".join(struct.pack("15q", *row, 2_000, 3_000, -1, 1, 0) for row in rows),
         "links": texts("a:1-b:2", "c:3-d:4"), "servers": texts("c:3", "a:1"), "server_of": struct.pack("2i", 1, 0),
         "addresses": texts("d", "b"), "address_of": struct.pack("2i", 1, 0),
         "ends": texts("b:2", "d:4"), "clients": texts("c"),

@@ -118,6 +118,7 @@ def oddities(tally: Tally, engine: Any) -> list[str]:
         (tally.exchanges - tally.answered, f"{tally.exchanges - tally.answered:,} without a response"),
         (events["gap"], f"{counted(events['gap'], 'gap')} ({bytes_text(sizes['gap'])})"),
         (events["truncated"], f"{events['truncated']:,} cut short ({bytes_text(sizes['truncated'])})"),
+        (tally.unsure, f"errors of {counted(tally.unsure, 'response')} unknown, as they are cut short"),
         (events["undecodable"], f"{events['undecodable']:,} not decodable ({bytes_text(sizes['undecodable'])})"),
         (events["not-kafka"], f"{events['not-kafka']:,} not Kafka ({bytes_text(sizes['not-kafka'])}{sealed})"),
         (engine.duplicate, f"{bytes_text(engine.duplicate)} sent again"),

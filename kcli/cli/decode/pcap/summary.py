@@ -22,24 +22,30 @@ from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_code, error_name
 
 OFFSET_OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
+NOT_DECODED = "can't be decoded"
 QUIET = ("throttleTimeMs", "errorCode", "errorMessage", "timeoutMs")
 SUMMARIES: dict[str, Summary] = produce_fetch.SUMMARIES | groups.SUMMARIES | transactions.SUMMARIES | cluster.SUMMARIES
 
 
 def summarize(exchange: Exchange) -> tuple[str, str]:
-    """Summarize request and response of any exchange; "... can't be decoded" for a body that can't."""
+    """Summarize request and response of any exchange; "... can't be decoded" for a body that can't, and "... cut off"
+    where the snapshot length is the reason.
+    """
     if not exchange.bodies.knows(exchange.api_key, exchange.api_version):
         return "not in the tables", ""
     request, response = exchange.request, exchange.response
     if request is None:
-        return "request can't be decoded", ""
+        what = NOT_DECODED if exchange.cut.request is None else "cut off"
+        return f"request {what}", "response cut off" if exchange.cut.response is not None else ""
     api = catalog(exchange.bodies.dialect).apis[exchange.api_key]
     request = without_values(exchange, api.request, request)
     response = response and without_values(exchange, api.response, response)
     request_text, response_text = SUMMARIES.get(exchange.api_name, anything)(request, response or {})
     if exchange.response_frame is None:
         return request_text, ""
-    return request_text, "response can't be decoded" if response is None else response_text
+    if response is None:
+        return request_text, f"response {'cut off' if exchange.cut.response is not None else NOT_DECODED}"
+    return request_text, response_text
 
 
 def without_values(exchange: Exchange, name: str, message: Message) -> Message:

@@ -212,7 +212,10 @@ def api_text(exchange: Exchange) -> str:
 def words_of(exchange: Exchange) -> ExchangeWords:
     """Summarize the request and the response."""
     request_text, response_text = summarize(exchange)
-    errors = errors_text(exchange.request, exchange.opened_response)
+    if exchange.cut.response is None:
+        errors = errors_text(exchange.request, exchange.opened_response)
+    else:
+        errors = ", ".join(exchange.known_errors)
     answer = compose(exchange, response_text, errors)
     return ExchangeWords((f"{request_text} -> {answer}" if answer else request_text).strip(), bool(errors))
 

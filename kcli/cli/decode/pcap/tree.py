@@ -14,6 +14,7 @@ from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec, guarded
 from kcli.grammar.group_data import group_data_spans
+from kcli.grammar.request_start import PREFIX
 from kcli.grammar.secrets import hide_header, hide_span
 from kcli.grammar.words.trace import Span
 
@@ -33,7 +34,7 @@ def tree(item: Exchange | Event, slips: SlipNamer, room: int | None = None) -> I
     number = f"correlation id {item.correlation_id}"
     yield f"{item.timestamp} {item.connection} {api_text} request, {number}, {item.request_bytes:,} bytes"
     header, body = item.bodies.codecs(item.request_frame)
-    yield from message(item.request_frame, header, body, item.bodies, slips, {}, room)
+    yield from message(item.request_frame, header, body, item.bodies, slips, {}, room, item.cut.request)
     if item.response_frame is None:
         yield "no response"
     else:
@@ -51,10 +52,10 @@ def response(item: Exchange, frame: bytes, slips: SlipNamer, room: int | None) -
             header = messages.data("ResponseHeader", 0, item.bodies.dialect)
         body = guarded(messages.unknown("response", item.api_key, item.api_version))
     request_api = {"api": str(item.api_key), "api_version": item.api_version}
-    yield from message(frame, header, body, item.bodies, slips, request_api, room)
+    yield from message(frame, header, body, item.bodies, slips, request_api, room, item.cut.response)
 
 
-def message(
+def message(  # noqa: PLR0913
     frame: bytes,
     header: MessageCodec,
     body: MessageCodec,
@@ -62,8 +63,11 @@ def message(
     slips: SlipNamer,
     request_api: dict[str, Any],
     room: int | None,
+    cut: int | None,
 ) -> Iterator[str]:
-    """Yield the lines of a message. request_api: of the request that a response answers."""
+    """Yield the lines of a message. request_api: of the request that a response answers. cut: the message's size on
+    the wire, if the snapshot length cuts it off.
+    """
     spans: list[Span] = []
     failure = ""
     try:
@@ -78,8 +82,11 @@ def message(
     except DecodeError as error:
         hidden = body.guarded and not bodies.secrets
         spans = hide_header(spans) if hidden else spans
-        failure = failure_line(frame, error, hidden)
-        failure += slips.text(frame, 0, request_api | {"dialect": bodies.dialect})
+        if cut is None:
+            failure = failure_line(frame, error, hidden)
+            failure += slips.text(frame, 0, request_api | {"dialect": bodies.dialect})
+        else:
+            failure = f"cut off by the snapshot length: {PREFIX + len(frame):,} of {cut:,} bytes are captured"
     for line in tree_lines(frame, spans, bodies.dialect, None if room is None else room - len(INDENT)):
         yield INDENT + line
     if failure:
