@@ -63,7 +63,7 @@ def synchronise(connection: ConnectionState, d: int) -> bool:
 
 
 def resume_at_packet(connection: ConnectionState, d: int) -> None:
-    """Synchronise end `d`, whose packets the snapshot length cuts off, if a message begins with its latest packet. A
+    """Find the next frame of end `d`, whose packets the snapshot length cuts off, where its latest packet begins. A
     search finds whole frames alone, but ends mostly send a message in packets of its own.
     """
     stream = connection.streams[d]

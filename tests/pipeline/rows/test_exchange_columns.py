@@ -17,7 +17,7 @@ NAMES = {3: "METADATA", 0: "PRODUCE"}
 
 
 def row(ts: int, key: int, answer: int, link: int, client: int) -> bytes:
-    return struct.pack("14q", ts, ts + 5, key, 12, 7, 50, answer, 1500, link, client, 0, 0, -1, 0)
+    return struct.pack("15q", ts, ts + 5, key, 12, 7, 50, answer, 1500, link, client, 0, 0, -1, 0, 0)
 
 
 def column(*texts: str) -> tuple[bytes, bytes]:
@@ -27,7 +27,7 @@ def column(*texts: str) -> tuple[bytes, bytes]:
 
 def made(numbers: bytes, rows: int, *nameless: int) -> ExchangeColumns:
     texts = dict.fromkeys(("header", "request"), column(*["{}"] * rows))
-    answers = struct.unpack(f"{len(numbers) // 8}q", numbers)[6::14]
+    answers = struct.unpack(f"{len(numbers) // 8}q", numbers)[6::15]
     texts["response"] = column(*["" if answer < 0 else "{}" for answer in answers])
     taken: dict[str, Any] = {
         "numbers": numbers, "links": column("a:1-b:2", "[::1]:1-[::2]:3"), "ends": column("b:2", "[::2]:3"),

@@ -74,8 +74,8 @@ def test_what_comes_next_leaves_chosen_what_was_chosen(capsys: pytest.CaptureFix
 def test_the_closing_summary_says_what_is_odd() -> None:
     summary = summary_of(DATA / "snaplen-96.pcap")
     assert summary[0] == (
-        "24 exchanges, 5 connections, 1 client; 1 with errors; 50 cut short (140 kB); errors of 20 responses unknown, as "
-        "they are cut short; 46 not decodable (1.5 kB);"
+        "24 exchanges, 5 connections, 1 client; 1 with errors; 50 cut short (140 kB); errors of 20 responses unknown, "
+        "as they are cut short; 46 not decodable (1.5 kB);"
     )
     summary = summary_of(DATA / "mid-stream.pcap.zst")
     assert "3 connections began before the capture" in summary[0]
