@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally
-from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.kafka.bodies import WHOLE, Bodies, Cut
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import UNTIMED, Exchange, Timing
 
@@ -93,7 +93,8 @@ class Handover:
         answered: int | None,
         response: bytes | None,
         timing: tuple[Any, ...] = UNTIMED,
+        cut: tuple[int | None, int | None] = WHOLE,
     ) -> Exchange:
-        """Make an exchange from the core's values: times in ns, frames without length prefix."""
+        """Make an exchange from the core's values: times in ns, frames without length prefix, and its Cut."""
         server, _, client = link.decode().partition("-")
-        return Exchange(Link(server, client), ns, request, answered, response, self.bodies, Timing(*timing))
+        return Exchange(Link(server, client), ns, request, answered, response, self.bodies, Timing(*timing), Cut(*cut))

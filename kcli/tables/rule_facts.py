@@ -29,7 +29,7 @@ protocols      string?  protocol type and names of the assignors that a JoinGrou
 session_timeout_ms int32? of a JoinGroup
 rebalance_timeout_ms int32? of a JoinGroup: max.poll.interval.ms
 assignment     strings? topic-partition: what the answer gives the member; KIP-848: the topic's id in place of its name
-answered       bool     there is an answer
+answered       bool?    there is an answer; null: it is cut off, so that its error may be unknown
 """,
     dated=False,
 )
@@ -57,7 +57,7 @@ define(
     COMPLETED,
     """
 all_topics     bool     it asks for all topics
-topics         int32    topics in the answer
+topics         int32?   topics in the answer; null: it is cut off
 response_bytes int64?   of the answer
 """,
     dated=False,
@@ -165,7 +165,7 @@ committed      bool?    of EndTxn
 timeout_ms     int32?   of InitProducerId
 partitions     strings? topic-partition: what it adds to the transaction
 error          string?  name of the error in the answer
-answered       bool     there is an answer
+answered       bool?    there is an answer; null: it is cut off, so that its error may be unknown
 """,
     dated=False,
 )
@@ -182,7 +182,7 @@ principal      string?  of a first message of SCRAM, which names it in the clear
 error          string?  name of the error in the answer
 message        string?  what the broker says of the error
 session_lifetime_ms int64? how long the login is good; null or 0: no limit
-answered       bool     there is an answer
+answered       bool?    there is an answer; null: it is cut off, so that its error may be unknown
 """,
     dated=False,
 )

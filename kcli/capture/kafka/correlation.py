@@ -193,11 +193,10 @@ def add_cut_response(connection: ConnectionState, server: int, cut: CutFrame) ->
     if request is None or request.frame is None:
         return
     stream = connection.streams[server]
-    if connection.trial is not None:
-        connection.trial.signs += 1
+    if connection.trial is not None and connection.bodies.knows(request.api_key, request.api_version):
+        prove(connection)
     connection.answered, stream.first = stream.ns, cut.began
     connection.exchange(request, stream.ns, cut.head, cut.size)
-    decide(connection)
 
 
 def pass_unanswered(connection: ConnectionState, number: int) -> None:

@@ -2,13 +2,14 @@
 
 - The exchanges and events of a connection are held back until it is proved to be Kafka's: by a request and its response
   that both decode to their last bytes, or by requests that do, if they outnumber the evidence against by at least two.
-  Then nothing is held back any more.
+  What the snapshot length cuts off counts as decoded if the request has a version of the tables, and the response its
+  correlation id. Then nothing is held back any more.
 - Evidence against are complete messages of known versions that do not decode, responses without a request, and
   impossible lengths; the latter two only count if nothing is missing from the capture. With too much evidence, the
   connection is not Kafka's.
-- Signs for it are requests in versions beyond the tables, requests cut short by a loss or the capture's end, cut
-  responses to them, and a single request that decodes. At its end a connection is Kafka's if there is a sign for it and
-  no evidence against it, or if its first request decodes.
+- Signs for it are requests in versions beyond the tables, requests cut short by a loss or the capture's end, and a
+  single request that decodes. At its end a connection is Kafka's if there is a sign for it and no evidence against it,
+  or if its first request decodes.
 - If its server is known to be a broker, a request with its client's id is enough.
 """
 
@@ -83,10 +84,7 @@ class Trial:
             return False
         fits = bodies.response_fits(frame, request.api_key, request.api_version)
         self.against += not fits
-        if request.cut is not None:
-            self.signs += fits
-            return False
-        return fits and bodies.request_fits(request.frame or b"")
+        return fits and (request.cut is not None or bodies.request_fits(request.frame or b""))
 
     def see_contradiction(self) -> None:
         """Count evidence against Kafka, unless bytes are missing."""

@@ -213,7 +213,7 @@ cdef class ExchangeRows(Sink):
             self.fields.put_values(fields)
         if is_known and self.textless[e.key]:
             self.messages.drop_texts()
-        cdef bint forwards = is_known and not cut and self.forwards(&e)
+        cdef bint forwards = is_known and item.cut.request is None and self.forwards(&e)
         if cut:
             self.add_cut(&e, who, item)
         else:
@@ -223,7 +223,7 @@ cdef class ExchangeRows(Sink):
         if self.lines.names.table.missed != missed or names_topic_id(request) or names_topic_id(response):
             self.note_nameless()
         if forwards:
-            self.forward(&e)
+            self.forward(&e, (tuple(item.cut),) if cut else ())
         if self.is_full():
             self.owner.flush()
 
@@ -231,13 +231,14 @@ cdef class ExchangeRows(Sink):
         """Add the row of an exchange that the snapshot length cuts off."""
         if self.parted and e.key == API_VERSIONS:
             self.hear_client(self.link(e.link, e.link_size), e)
-        e.request_size = item.request_bytes - 4        # the frames are shorter, so nothing may read them from here on
-        if e.response != NULL:
-            e.response_size = item.response_bytes - 4
         if item.cut.response is not None:
             self.messages.put_errors(item.error_codes or ())
         cdef int64_t cut = CUT_REQUEST if item.cut.request is not None else 0
-        return self.add(e, client, False, cut | (CUT_RESPONSE if item.cut.response is not None else 0))
+        cdef Exchange sized = e[0]        # of its numbers alone, as the frames are shorter
+        sized.request_size = item.request_bytes - 4
+        if e.response != NULL:
+            sized.response_size = item.response_bytes - 4
+        return self.add(&sized, client, False, cut | (CUT_RESPONSE if item.cut.response is not None else 0))
 
     def hear(self, item not None):
         """Learn the client's profile from an exchange without a row: an ApiVersions."""
@@ -293,13 +294,13 @@ cdef class ExchangeRows(Sink):
             return True
         return self.messages.has_errors() and e.key in self.failing and self.messages.has_error_of(self.failing[e.key])
 
-    cdef int forward(self, Exchange* e) except -1:
-        """Pass an exchange to the owner, unless its contents were passed before."""
+    cdef int forward(self, Exchange* e, tuple cut=()) except -1:
+        """Pass an exchange to the owner, unless its contents were passed before. cut: its Cut, if it is cut off."""
         cdef bint fresh = True
         if self.sayings is not None and self.sayings.said[e.key]:
             fresh = self.sayings.note(e)
         if fresh:
-            self.owner.more(link_of(e), *values_of(e))
+            self.owner.more(link_of(e), *values_of(e), *cut)
         return 0
 
     cdef bint overlook(self, Exchange* e, bint taught) except -1:

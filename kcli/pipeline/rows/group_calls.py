@@ -8,7 +8,7 @@ from typing import Any
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError
 from kcli.grammar.group_data import open_data
-from kcli.pipeline.rows.single_rows import SingleRows
+from kcli.pipeline.rows.single_rows import SingleRows, is_answered, response_of
 from kcli.schemas.errors import error_name
 
 Who = tuple[Any, ...]
@@ -16,7 +16,7 @@ Who = tuple[Any, ...]
 
 def put_member_call(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put a JoinGroup, SyncGroup, Heartbeat, or a heartbeat of KIP-848, of a share group or of a streams group."""
-    asked, answered = item.request or {}, item.response or {}
+    asked, answered = item.request or {}, response_of(item)
     members = [asked.get("memberId") or answered.get("memberId")]
     generation = first_of(asked, "generationId", "memberEpoch")
     rows.say("group_calls", (
@@ -24,26 +24,26 @@ def put_member_call(rows: SingleRows, item: Exchange, who: Who) -> None:
         asked.get("groupInstanceId") or asked.get("instanceId"), generation,
         first_of(answered, "generationId", "memberEpoch"), error_of(answered), asked.get("reason"),
         protocols_of(asked), asked.get("sessionTimeoutMs"), first_of(asked, "rebalanceTimeoutMs"),
-        assignment_of(item), item.response is not None,
+        assignment_of(item), is_answered(item),
     ))  # fmt: skip
 
 
 def put_leave(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put a LeaveGroup, one row for each member that leaves."""
-    asked, answered = item.request or {}, item.response or {}
+    asked, answered = item.request or {}, response_of(item)
     refused = {each.get("memberId"): each for each in answered.get("members") or ()}
     for each in asked.get("members") or [asked]:
         error = error_of(answered) or error_of(refused.get(each.get("memberId"), {}))
         rows.say("group_calls", (
             *who, completed(item), "LEAVE_GROUP", asked.get("groupId"), each.get("memberId"),
             each.get("groupInstanceId"), None, None, error, each.get("reason"), None, None, None, None,
-            item.response is not None,
+            is_answered(item),
         ))  # fmt: skip
 
 
 def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put an OffsetCommit: once as a call of the member, and once for each partition."""
-    asked, answered = item.request or {}, item.response or {}
+    asked, answered = item.request or {}, response_of(item)
     errors = {
         (topic.get("name") or topic.get("topicId"), each["partitionIndex"]): error_of(each)
         for topic in answered.get("topics") or ()
@@ -53,7 +53,7 @@ def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
     rows.say("group_calls", (
         *who, completed(item), item.bodies.name(item.api_key), asked.get("groupId"), asked.get("memberId") or None,
         asked.get("groupInstanceId"), first_of(asked, "generationIdOrMemberEpoch", "generationId"), None,
-        found[0] if found else None, None, None, None, None, None, item.response is not None,
+        found[0] if found else None, None, None, None, None, None, is_answered(item),
     ))  # fmt: skip
     for topic in asked.get("topics") or ():
         name = topic.get("name") or topic.get("topicId")

@@ -12,7 +12,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.legible import host_port
 from kcli.pipeline.rows.group_calls import Who, completed, error_of
 from kcli.pipeline.rows.sayings import random_start
-from kcli.pipeline.rows.single_rows import SingleRows
+from kcli.pipeline.rows.single_rows import SingleRows, response_of
 from kcli.schemas.apikeys import FIND_COORDINATOR, METADATA
 from kcli.schemas.definition import ZERO_UUID
 
@@ -44,7 +44,8 @@ class MetadataRows:
         asked = (item.request or {}).get("topics")
         everything = asked is None or (asked == [] and item.api_version == 0)
         topics = (item.response or {}).get("topics") or ()
-        rows.say("metadata_calls", (*who, completed(item), everything, len(topics), item.response_bytes))
+        number = len(topics) if item.cut.response is None else None
+        rows.say("metadata_calls", (*who, completed(item), everything, number, item.response_bytes))
         named = {each.get("name") for each in asked or ()}
         cluster = (item.link.server, (item.response or {}).get("clusterId") or "")
         if cluster[1] and cluster not in self.clusters and len(self.clusters) < KEPT:
@@ -80,7 +81,7 @@ class MetadataRows:
 
     def put_coordinators(self, rows: SingleRows, item: Exchange, who: Who) -> None:
         """Put the coordinators that a FindCoordinator asked for, and the brokers that its response names."""
-        asked, answered = item.request or {}, item.response or {}
+        asked, answered = item.request or {}, response_of(item)
         coordinators = answered.get("coordinators") or [answered]
         errors = {each.get("key"): error_of(each) for each in coordinators}
         for key in asked.get("coordinatorKeys") or [asked.get("key")]:

@@ -189,7 +189,9 @@ class RowSource(Sink):
 
     def more(self, link: bytes, *exchange: Any) -> None:
         """Put the rows of an exchange that are not columns."""
-        key, _version, _ns, request, _answered, response, *_ = exchange
+        key, _version, _ns, request, _answered, response, _timing, *cut = exchange
+        if cut and key in WITH_RECORDS and key != PRODUCE:
+            return  # its records are in the response
         if self.records is not None and key in WITH_RECORDS:
             if holds_records(request if key == PRODUCE else response):
                 item = self.capture.handover.exchange_of(link, *exchange)

@@ -47,8 +47,11 @@ class SingleRows:
         self.put(*self.sayings.said(table, row))
 
     def more(self, item: Exchange) -> None:
-        """Put the rows of an exchange that are not columns; none if a body can't be decoded."""
-        if item.request is not None and (item.response is not None or item.response_frame is None):
+        """Put the rows of an exchange that are not columns; none if a body can't be decoded. For a response that is cut
+        off they have what its beginning tells.
+        """
+        unread = item.response is None and item.response_frame is not None and item.cut.response is None
+        if item.request is not None and not unread:
             self.makers[item.api_key](self, item, who_of(item))
 
     def learn(self, item: Exchange, since: int) -> None:
@@ -67,6 +70,19 @@ class SingleRows:
         row = (item.ns // 1000, item.kind, item.connection, item.sender, item.file, item.offset, item.size)
         alone = item.captured and item.connection is not None and not inside
         self.put("undecodable", (*row, alone, item.reason, data))
+
+
+def response_of(item: Exchange) -> dict[str, Any]:
+    """Return a response, of one that is cut off only its error if that is known; {} without one."""
+    if item.cut.response is None:
+        return item.response or {}
+    codes = item.error_codes
+    return {"errorCode": codes[0]} if codes else {}
+
+
+def is_answered(item: Exchange) -> bool | None:
+    """Return whether there is a response; None if it is cut off, so that its error may be unknown."""
+    return None if item.cut.response is not None else item.response is not None
 
 
 def who_of(item: Exchange) -> tuple[Any, ...]:
@@ -96,8 +112,9 @@ def put_snapshot(rows: SingleRows, item: Exchange, who: tuple[Any, ...]) -> None
 
 
 def put_login(rows: SingleRows, item: Exchange, _who: tuple[Any, ...]) -> None:
-    """Put the row of a login's SaslHandshake or SaslAuthenticate."""
-    rows.put("logins", (item.connection, *login_step(item)))
+    """Put the row of a login's SaslHandshake or SaslAuthenticate, unless its result is cut off."""
+    if item.cut.response is None:
+        rows.put("logins", (item.connection, *login_step(item)))
 
 
 Maker = Callable[[SingleRows, Exchange, tuple[Any, ...]], None]

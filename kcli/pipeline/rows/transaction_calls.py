@@ -7,7 +7,7 @@ from typing import Any
 from kcli.capture.kafka.exchange import Exchange
 from kcli.pipeline.rows.group_calls import Who, completed, error_of, first_of, partitions_of
 from kcli.pipeline.rows.logins import CONFIRMED, SASL_AUTHENTICATION_FAILED, name_of_login, token_refused
-from kcli.pipeline.rows.single_rows import SingleRows, put_login
+from kcli.pipeline.rows.single_rows import SingleRows, is_answered, put_login, response_of
 from kcli.schemas.apikeys import DELETE_TOPICS, SASL_AUTHENTICATE
 from kcli.schemas.errors import error_name
 
@@ -16,14 +16,14 @@ ERRORS = ("errorCode", "partitionErrorCode")
 
 def put_transaction_call(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put an InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit or EndTxn."""
-    asked, answered = item.request or {}, item.response or {}
+    asked, answered = item.request or {}, response_of(item)
     for each in asked.get("transactions") or [asked]:
         made = (
             first_of(each, "transactionalId", "v3AndBelowTransactionalId"),
             known(first_of(each, "producerId", "v3AndBelowProducerId"), answered.get("producerId")),
             known(first_of(each, "producerEpoch", "v3AndBelowProducerEpoch"), answered.get("producerEpoch")),
             asked.get("committed"), asked.get("transactionTimeoutMs"), partitions_added(each),
-            first_error(answered), item.response is not None,
+            first_error(answered), is_answered(item),
         )  # fmt: skip
         rows.say("transaction_calls", (*who, completed(item), item.bodies.name(item.api_key), *made))
 
@@ -58,7 +58,7 @@ def put_sasl_call(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put a SaslHandshake or SaslAuthenticate. A user is named only if a SCRAM message contains its name in plain text,
     or secrets are shown.
     """
-    asked, answered = item.request or {}, item.response or {}
+    asked, answered = item.request or {}, response_of(item)
     user, error, message = None, error_of(answered), answered.get("errorMessage")
     put_login(rows, item, who)
     if item.api_key == SASL_AUTHENTICATE:
@@ -70,13 +70,13 @@ def put_sasl_call(rows: SingleRows, item: Exchange, who: Who) -> None:
             error, message = error_name(SASL_AUTHENTICATION_FAILED), status
     rows.say("sasl_calls", (
         *who, completed(item), item.bodies.name(item.api_key), asked.get("mechanism"), user, error, message,
-        answered.get("sessionLifetimeMs"), item.response is not None,
+        answered.get("sessionLifetimeMs"), is_answered(item),
     ))  # fmt: skip
 
 
 def put_topic_changes(rows: SingleRows, item: Exchange, who: Who) -> None:
     """Put the topics of a CreateTopics or DeleteTopics; by id if neither request nor response has the name."""
-    asked, answered = item.request or {}, item.response or {}
+    asked, answered = item.request or {}, response_of(item)
     results = answered.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()
     by_key = {each.get(key): each for each in results for key in ("topicId", "name")}
     keys = [each.get("name") or each.get("topicId") for each in asked.get("topics") or ()]

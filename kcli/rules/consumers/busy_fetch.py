@@ -15,6 +15,7 @@ WITH fetching AS (
   SELECT client_id, server, connection, correlation_id, ns, max_wait_ms, latency_ms, min_bytes, failed
   FROM calls
   WHERE api = 'FETCH' AND NOT inner_client AND coalesce(replica_id, -1) < 0 AND response_bytes IS NOT NULL
+    AND NOT is_cut
 ),
 often AS ({busy_windows("fetching", 30)}),
 filled AS (
