@@ -95,6 +95,8 @@ class Captured:
         [size] = store.ask(f"{SIZE} WHERE inside(ns)")
         self.diagnosis = replace(diagnosis, overview=Overview(self.time, **size))
         self.known = {kind: {row[kind] for row in store.ask(sql)} for kind, sql in KNOWN.items()}
+        [early] = store.ask(f"SELECT count(*) AS calls FROM calls WHERE ns < {since}")
+        self.early = early["calls"] if scope.since is None else 0  # before the first packet: a clock was set back
         [load] = store.ask(LOAD)
         self.load = (load["records"] or size["exchanges"]) / max(self.seconds, 0.001)
         self.sizes = {(row["api"], row["role"]): row["bytes"] for row in store.ask(SIZES)}

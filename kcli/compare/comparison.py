@@ -12,7 +12,7 @@ from typing import Any
 from kcli.compare.capture_side import SHORTEST_S, Captured, Key, block_seconds, slow_limits
 from kcli.compare.measures import KEYS, MEASURED, MEASURES, RATED, Measure
 from kcli.compare.ranks import beyond_chance, inner_range, rank_test
-from kcli.counting import span_text
+from kcli.counting import counted, span_text
 from kcli.diagnose import INFO, Diagnosis, Finding
 from kcli.diagnose.diagnosis import diagnose_together
 from kcli.diagnose.scope import ALL, Scope
@@ -199,6 +199,8 @@ def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
             yield f"{name}: {lacking_text(side.diagnosis.unknown)}"
         elif side.blocks < FEWEST:
             yield f"{name} is {span_text(side.seconds)} long, {too_short_beside(side, other)}"
+        if side.early:
+            yield f"{name}: {counted(side.early, 'exchange')} before its first packet left out: its clock was set back"
         for part in side.diagnosis.unjudged:
             if part.unread:
                 yield f"{name}, not read: {unjudged_text(part)}"

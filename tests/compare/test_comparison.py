@@ -108,6 +108,17 @@ def test_other_topics_and_another_load_are_said() -> None:
         assert excuse(before, after, change).startswith("the load is 10.0 times as large") == said
 
 
+def test_a_clock_that_is_set_back_is_told(tmp_path: Path) -> None:
+    """What seems to be before the first packet is in no block."""
+    well = answered(tmp_path / "well.pcap", 0)
+    packets = packets_of(Path(well[0]))
+    late = len(packets) // 2
+    back = packets[:late] + [each._replace(ns=each.ns - 3600 * SECOND) for each in packets[late:]]
+    (path := tmp_path / "back.pcap").write_bytes(pcap(back))
+    [told] = compare(well, [str(path)]).unlike
+    assert told == "after: 800 exchanges before its first packet left out: its clock was set back"
+
+
 def test_a_short_capture_beside_a_long_one_is_cut_in_enough_blocks() -> None:
     """A minute behind an upgrade, and an hour, a day and a month before it."""
     for before, blocks in ((HOUR, 32), (24 * HOUR, 1), (720 * HOUR, 0)):
