@@ -127,7 +127,7 @@ class Difference:
 @dataclass(slots=True)
 class Comparison:
     """changes: all measures that both sides have, the gravest first. unlike: why the captures as a whole can't be
-    compared. block_seconds: of a block of time."""
+    compared. block_seconds: of a block of time. unoffered: sides in which no broker says which versions it speaks."""
 
     before: Diagnosis
     after: Diagnosis
@@ -135,6 +135,7 @@ class Comparison:
     differences: list[Difference]
     block_seconds: float
     unlike: list[str] = field(default_factory=list)
+    unoffered: tuple[str, ...] = ()
 
     @property
     def is_worse(self) -> bool:
@@ -189,7 +190,9 @@ def compared(before: Captured, after: Captured) -> Comparison:
     if before.has_exchanges and after.has_exchanges:  # of nothing read nothing is gone
         differences += [*differences_of(before, after), *offers_of(before, after)]
         differences += findings_of(before, after, changes)
-    return Comparison(before.diagnosis, after.diagnosis, changes, differences, seconds, unlike)
+    sides = (("before", before), ("after", after))
+    unoffered = tuple(name for name, side in sides if side.has_exchanges and not side.offers())
+    return Comparison(before.diagnosis, after.diagnosis, changes, differences, seconds, unlike, unoffered)
 
 
 def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:

@@ -38,6 +38,9 @@ def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, c
                 yield from entry(word, f"{KINDS[kind]}: {names_text(mine)}", room, colour=colour)
     for text in found.unlike:
         yield from entry("not comparable", text, room, colour=colour)
+    if found.unoffered and found.changes:
+        sides = f"{' and '.join(found.unoffered)} {'begin' if len(found.unoffered) > 1 else 'begins'}"
+        yield from entry("not seen", f"{KINDS['offer']}: {sides} after the clients had asked", room, colour=colour)
     yield from broken(closing_text(found), room)
 
 

@@ -104,9 +104,9 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     Columns: those of --by; exchanges; exchanges with an error; bytes of requests and of responses; latency: median, 95
     %, 99 %, maximum; /s, exchanges per second of captured time (of the interval, without the time between files);
     rec/req, records per Produce request (without Produce: per Fetch response); empty, the share of Fetch responses
-    with neither records nor an error. By client, broker, connection or file also conns, connections; opened, those opened within the
-    capture; rtt, the minimum round-trip time of TCP handshakes; and resent, retransmitted segments. At the end errors
-    by name.
+    with neither records nor an error. By client, broker, connection or file also conns, connections; opened, those
+    opened within the capture; rtt, the minimum round-trip time of TCP handshakes; and resent, retransmitted segments.
+    At the end errors by name.
 
     \b
     kcli stats night.pcap --by client,api --sort p99_ms --limit 10
