@@ -20,9 +20,9 @@ def texts(name: str, value: Any, expected: str) -> list[str]:
     """Return one or several texts as a list. Raises UsageError for anything else. expected: the accepted values in
     words.
     """
-    given = [value] if isinstance(value, str) else value
-    need(name, given, Iterable, expected)
-    found = list(given)
+    items = [value] if isinstance(value, str) else value
+    need(name, items, Iterable, expected)
+    found = list(items)
     for each in found:
         need(name, each, str, expected)
     return found

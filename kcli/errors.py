@@ -125,8 +125,8 @@ class UnknownFieldError(EncodeError):
 
     def __init__(self, path: str, field: str, known: Iterable[str], *, versions: str = "", what: str = "") -> None:
         elsewhere = f", versions {versions} have it" if versions else ""
-        there = ", ".join(sorted(known)) or "none"
-        super().__init__(path, f"has no field {field!r} in this version{elsewhere} (it has: {there})", what=what)
+        names = ", ".join(sorted(known)) or "none"
+        super().__init__(path, f"has no field {field!r} in this version{elsewhere} (it has: {names})", what=what)
         self.field, self.known = field, known
 
 

@@ -23,8 +23,8 @@ class Stream(io.RawIOBase):
 
     def __init__(self, file: Any) -> None:
         self.file = file
-        given = getattr(file, "name", None)
-        self.name: str = given if isinstance(given, str) else "the open file"
+        name = getattr(file, "name", None)
+        self.name: str = name if isinstance(name, str) else "the open file"
 
     def readable(self) -> bool:
         return True

@@ -38,8 +38,8 @@ class Finding:
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Finding:
         """Return the finding in a row of the pipeline's table `findings`."""
-        said = {each.name: row[each.name] for each in fields(cls) if row.get(each.name) is not None}
-        return cls(**said | {name: loads(row[name]) for name in ("subject", "evidence")})
+        values = {each.name: row[each.name] for each in fields(cls) if row.get(each.name) is not None}
+        return cls(**values | {name: loads(row[name]) for name in ("subject", "evidence")})
 
     def names(self, kind: str) -> list[str]:
         """Return the names of a kind in the subject."""

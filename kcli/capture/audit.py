@@ -106,31 +106,31 @@ def audited(
 def audit(items: Iterable[Exchange | Event | Overheard]) -> list[AuditedClient]:
     """Return every client of a capture in order of first appearance. Requests that can't be decoded do not count."""
     clients: dict[tuple[str | None, str, str | None, str | None], AuditedClient] = {}
-    talks: dict[Link, ClientProfile] = {}
+    profiles: dict[Link, ClientProfile] = {}
     for each in items:
         item = each.exchange if isinstance(each, Overheard) else each
         if not isinstance(item, Exchange) or not counts(item):
             continue
-        talk = talks.get(item.link)
-        if talk is None:
-            talk = talks[item.link] = ClientProfile()
-            if len(talks) > REMEMBERED:
-                del talks[next(iter(talks))]
+        profile = profiles.get(item.link)
+        if profile is None:
+            profile = profiles[item.link] = ClientProfile()
+            if len(profiles) > REMEMBERED:
+                del profiles[next(iter(profiles))]
         api_key, version = item.api_key, item.api_version
         if api_key == API_VERSIONS:
-            talk.learn(item)
+            profile.learn(item)
         if item is not each:
             continue
-        key = item.client_id, address_of(item.link.client), talk.software, talk.version
+        key = item.client_id, address_of(item.link.client), profile.software, profile.version
         client = clients.get(key)
         if client is None:
             client = clients[key] = AuditedClient(*key)
-        client.negotiates = client.negotiates or talk.negotiates
-        client.connections += talk.client != key
-        talk.client = key
+        client.negotiates = client.negotiates or profile.negotiates
+        client.connections += profile.client != key
+        profile.client = key
         used = api_key, version
         client.used[used] += 1
-        if talk.offered.get(api_key) != version:
+        if profile.offered.get(api_key) != version:
             client.free.add(used)
     return merge(clients.values())
 
@@ -170,7 +170,7 @@ def merge(clients: Iterable[AuditedClient]) -> list[AuditedClient]:
     found = list(clients)
     for client in found:
         groups.setdefault((client.client_id, client.address), []).append(client)
-    gone: set[int] = set()
+    merged: set[int] = set()
     for same in groups.values():
         named = [each for each in same if each.software is not None]
         for client in same if len(named) == 1 else ():
@@ -178,8 +178,8 @@ def merge(clients: Iterable[AuditedClient]) -> list[AuditedClient]:
                 named[0].used += client.used
                 named[0].free |= client.free
                 named[0].connections += client.connections
-                gone.add(id(client))
-    return [client for client in found if id(client) not in gone]
+                merged.add(id(client))
+    return [client for client in found if id(client) not in merged]
 
 
 class Judge:
@@ -195,8 +195,8 @@ class Judge:
 
     def accepts(self, key: int, version: int) -> bool:
         """Return whether the release accepts a request of this version from any client."""
-        taken = self.accepted.get(key)
-        return key == API_VERSIONS or (taken is not None and version in taken)
+        versions = self.accepted.get(key)
+        return key == API_VERSIONS or (versions is not None and version in versions)
 
     def usages(self, client: AuditedClient) -> tuple[Usage, ...]:
         """Return the judgement of each API that the client used, by key."""
@@ -224,12 +224,14 @@ class Judge:
             yield Usage(key, api.name if api else f"key {key}", versions, taken, refused, unsure, reason)
 
 
-def is_refused(key: int, version: int, taken: Range | None, negotiates: bool, release: str, catalog: Catalog) -> bool:
+def is_refused(
+    key: int, version: int, versions: Range | None, negotiates: bool, release: str, catalog: Catalog
+) -> bool:
     if key == API_VERSIONS:
         return False  # a broker responds to any version, at worst with error 35 and its versions
-    if taken is None:
+    if versions is None:
         return not negotiates or was_removed(key, release, catalog)
-    return version < taken.lo or (version > taken.hi and not negotiates)
+    return version < versions.lo or (version > versions.hi and not negotiates)
 
 
 def was_removed(key: int, release: str, catalog: Catalog) -> bool:
@@ -238,5 +240,5 @@ def was_removed(key: int, release: str, catalog: Catalog) -> bool:
     return any(key in catalog.release_versions(older) for older in releases[: releases.index(catalog.release(release))])
 
 
-def why(taken: Range | None, release: str) -> str:
-    return f"{release} has no such API" if taken is None else f"{release} takes {taken.lo}-{taken.hi}"
+def why(versions: Range | None, release: str) -> str:
+    return f"{release} has no such API" if versions is None else f"{release} takes {versions.lo}-{versions.hi}"

@@ -168,8 +168,8 @@ class Filter:
     def wants_row(self, row: Body, ns: int, answered: int | None) -> bool:
         """Return whether an exchange passes, given its line of JSON. ns, answered: its times; 0, None: unknown."""
         header, request, response = row["requestHeader"], row["request"], row["response"]
-        who = header["requestApiKey"], header.get("clientId"), row["connection"]
-        return self.fits(ns, answered, *who) and self.fits_topic(request, response) and self.fits_errors(response)
+        speaker = header["requestApiKey"], header.get("clientId"), row["connection"]
+        return self.fits(ns, answered, *speaker) and self.fits_topic(request, response) and self.fits_errors(response)
 
     def fits_header(self, exchange: Exchange) -> bool:
         """Return whether an exchange passes, judged without its bodies."""

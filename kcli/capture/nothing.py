@@ -44,9 +44,9 @@ def nothing_text(tally: Tally, engine: Any) -> str:
         phrases.append(f"{counted(tls.total(), 'connection')} in TLS ({top_of(tls)}): {KEYS}")
     if others:
         phrases.append(f"{counted(others.total(), 'connection')} of something else ({top_of(others)})")
-    for kind, what in (("gap", "in gaps"), ("truncated", "cut short"), ("undecodable", "not decodable")):
+    for kind, text in (("gap", "in gaps"), ("truncated", "cut short"), ("undecodable", "not decodable")):
         if tally.event_bytes[kind]:
-            phrases.append(f"{bytes_text(tally.event_bytes[kind])} {what}{WHOLE if kind == 'truncated' else ''}")
+            phrases.append(f"{bytes_text(tally.event_bytes[kind])} {text}{WHOLE if kind == 'truncated' else ''}")
     phrases += unread_phrases(engine)
     if engine.cuts:
         phrases.append(f"{counted(engine.cuts, 'packet')} cut before the TCP header's end{WHOLE}")

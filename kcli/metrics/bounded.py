@@ -21,16 +21,16 @@ class Names:
 
     def of(self, name: str | None) -> str:
         """Return the name under which a name is counted."""
-        given = name or ""
-        if len(given) > LONGEST:
-            given = f"{given[:LONGEST]}…"
-        found = self.known.get(given)
+        known_name = name or ""
+        if len(known_name) > LONGEST:
+            known_name = f"{known_name[:LONGEST]}…"
+        found = self.known.get(known_name)
         if found is not None:
             return found
         if len(self.known) >= self.most:
             self.refused += 1
             return OTHER
-        return self.known.setdefault(given, given)
+        return self.known.setdefault(known_name, known_name)
 
 
 class Series(dict[tuple[str, ...], T], Generic[T]):

@@ -218,7 +218,21 @@ class LiveFigures:
         }
         answers: dict[Any, float | None] = {}
         for rows in read(waiting, "exchange_facts", *columns):
-            for link, server, who, name, key, number, asked, answered, latency, errors, replica, wait, end in rows:
+            for (
+                link,
+                server,
+                who,
+                name,
+                key,
+                number,
+                request_ns,
+                response_ns,
+                latency,
+                errors,
+                replica,
+                wait,
+                end,
+            ) in rows:
                 client, broker = self._client_of(link, who, server)
                 api = name or f"API {key}"
                 own = own_ms(api, latency, wait)
@@ -229,7 +243,7 @@ class LiveFigures:
                 if api in ("PRODUCE", "FETCH", "SHARE_FETCH"):
                     answers[link, number] = own
                 named = [self.errors.of(each) for each in errors or ()]
-                made.loads.at(api, client, broker, kind).count(asked, answered or 0, own, named)
+                made.loads.at(api, client, broker, kind).count(request_ns, response_ns or 0, own, named)
                 if named:
                     self.errors_by.at(api, client, broker).update(named)
                 self.seen[client] = now
@@ -314,10 +328,10 @@ class LiveFigures:
                 key = owner, self._topic(topic, topic_id), partition
                 if key in self.positions or len(self.positions) < MOST_POSITIONS:
                     self.positions[key] = Position(client, lag, now)
-        gone = {client for client, at in self.seen.items() if at < now - SILENT_S}
-        if gone:
-            self.positions = {key: each for key, each in self.positions.items() if each.client not in gone}
-            for client in gone:
+        silent = {client for client, at in self.seen.items() if at < now - SILENT_S}
+        if silent:
+            self.positions = {key: each for key, each in self.positions.items() if each.client not in silent}
+            for client in silent:
                 del self.seen[client]
 
     def _count_resent(self, waiting: dict[str, list[Any]], resending: Iterable[tuple[str, str, int]]) -> None:
@@ -328,8 +342,8 @@ class LiveFigures:
                 if known is not None and of_client + of_server:
                     self.resent.at(*known)["resent"] += of_client + of_server
         self.resending = {}
-        for one, other, count in resending:
-            known = self.connections.get(f"{one}-{other}") or self.connections.get(f"{other}-{one}")
+        for connection, other, count in resending:
+            known = self.connections.get(f"{connection}-{other}") or self.connections.get(f"{other}-{connection}")
             if known is not None:
                 self.resending[known] = self.resending.get(known, 0) + count
 

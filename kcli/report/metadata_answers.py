@@ -54,9 +54,9 @@ def read_metadata(paths: Sequence[str], dialect: str | None = None) -> MetadataR
     problems += [InputError(text, file=node.name) for _, text in timeline.problems]
     span = [None if each is None else each * NS_IN_MS for each in (first, last)]
     rows = dict(answered(timeline, survey, nodes, step, span[0], span[1]))
-    asked = {each.name: AnsweredQuestion(each, columns, rows[each.name][:SHORT] if not each.drawn else rows[each.name])
-             for each, columns in QUESTIONS}  # fmt: skip
-    return MetadataReport(Answers(asked, span[0], span[1], step), timeline.image, survey, problems)
+    shown = {each.name: AnsweredQuestion(each, columns, rows[each.name][:SHORT] if not each.drawn else rows[each.name])
+           for each, columns in QUESTIONS}  # fmt: skip
+    return MetadataReport(Answers(shown, span[0], span[1], step), timeline.image, survey, problems)
 
 
 def bounds(node: FolderNode, base: int | None) -> tuple[int | None, int | None]:
@@ -184,8 +184,11 @@ def brokers(timeline: Timeline) -> Iterator[Row]:
 
 def short(image: Image) -> Iterator[Row]:
     """Yield the partitions that lack a leader, then those that lack replicas in sync."""
-    offline, lacking = FACTS["offline"], FACTS["under-replicated"]
-    for wanted, bits, state in ((offline, offline, "without leader"), (lacking, offline | lacking, "under-replicated")):
+    offline, under_replicated = FACTS["offline"], FACTS["under-replicated"]
+    for wanted, bits, state in (
+        (offline, offline, "without leader"),
+        (under_replicated, offline | under_replicated, "under-replicated"),
+    ):
         for topic, number, (facts, leader, replicas, isr) in image.summaries():
             if facts & bits == wanted:
                 missing = ", ".join(str(each) for each in replicas if each not in isr)

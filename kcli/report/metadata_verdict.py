@@ -71,10 +71,10 @@ def brokers(report: MetadataReport) -> Iterator[Finding]:
         for number, each in sorted(report.image.brokers.items())
         if each.get("inControlledShutdown") and number not in fenced
     ]
-    for numbers, what, level in (fenced, "fenced", WARNING), (leaving, "in controlled shutdown", NOTE):
+    for numbers, state, level in (fenced, "fenced", WARNING), (leaving, "in controlled shutdown", NOTE):
         if numbers:
             named = ", ".join(map(str, numbers[:5])) + ", ..." * (len(numbers) > 5)
-            yield Finding(level, f"{counted(len(numbers), 'broker')} {what}: {named}.", "brokers")
+            yield Finding(level, f"{counted(len(numbers), 'broker')} {state}: {named}.", "brokers")
 
 
 def quorum(report: MetadataReport) -> Iterator[Finding]:

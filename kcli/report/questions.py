@@ -37,8 +37,8 @@ def question_of(name: str, why: str, sql: str, *, title: str = "") -> ReportQues
     """Return a question that `kcli sql --question` has, too, under the same title and with the same words for no rows,
     but with other columns. title: another one.
     """
-    asked = OF_FLEETS[name]
-    return ReportQuestion(name, title or asked.title, why, sql, asked.empty)
+    question = OF_FLEETS[name]
+    return ReportQuestion(name, title or question.title, why, sql, question.empty)
 
 
 OVER_TIME = f"""

@@ -68,8 +68,8 @@ def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     found += noted(answers)
     verdict = verdict_of(found)
     if not diagnosis.judged:
-        said = [] if diagnosis.unjudged else [NOTHING]
-        return Verdict(NOTE, unread_headline(diagnosis), [*said, *verdict.findings])
+        notes = [] if diagnosis.unjudged else [NOTHING]
+        return Verdict(NOTE, unread_headline(diagnosis), [*notes, *verdict.findings])
     return Verdict(NOTE if diagnosis.unknown else verdict.level, checked_text(diagnosis), verdict.findings)
 
 
@@ -82,8 +82,8 @@ def unread_headline(diagnosis: Diagnosis) -> str:
 def judge(answers: Answers) -> Verdict:
     """Return the verdict on a fleet's tables: what was found as they were made, and who would be refused."""
     seconds = (answers.last_ns - answers.first_ns) / 1e9 if answers.first_ns and answers.last_ns else 0.0
-    asked = answers.by_name.get("findings")
-    every = [diagnose.Finding.of_row(row) for row in (asked.dicts() if asked else ())]
+    findings_answer = answers.by_name.get("findings")
+    every = [diagnose.Finding.of_row(row) for row in (findings_answer.dicts() if findings_answer else ())]
     found = [told_finding(told(each, Period(seconds > DAY))) for each in every]
     found += noted(answers)
     if answers.first_ns is None:
@@ -107,8 +107,8 @@ def verdict_of(findings: Sequence[Finding]) -> Verdict:
     found = in_order(findings)
     serious = sum(each.level in (BAD, WARNING) for each in found)
     level = found[0].level if serious else GOOD
-    things = f"{serious} thing{'s' * (serious != 1)}"
-    headline = {BAD: f"{things} to mend", WARNING: f"{things} to look at"}.get(level, "Nothing to mend")
+    headline_count = f"{serious} thing{'s' * (serious != 1)}"
+    headline = {BAD: f"{headline_count} to mend", WARNING: f"{headline_count} to look at"}.get(level, "Nothing to mend")
     return Verdict(level, headline, found)
 
 
@@ -126,9 +126,9 @@ def refused(answers: Answers) -> Iterator[Finding]:
 
 
 def unread(answers: Answers) -> Iterator[Finding]:
-    asked = answers.by_name["lost"]
-    if asked.rows:
-        kinds = ", ".join(f"{kind} {count:,}" for kind, count in kinds_of(asked).most_common())
+    lost = answers.by_name["lost"]
+    if lost.rows:
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in kinds_of(lost).most_common())
         yield Finding(NOTE, f"Not everything could be read: {kinds}.", "lost")
 
 
@@ -138,8 +138,8 @@ def named(rows: Sequence[dict[str, Any]]) -> str:
     return f": {few_of(names, NAMED)}" if names else ""
 
 
-def kinds_of(asked: AnsweredQuestion) -> Counter[str]:
+def kinds_of(answered: AnsweredQuestion) -> Counter[str]:
     kinds: Counter[str] = Counter()
-    for row in asked.dicts():
+    for row in answered.dicts():
         kinds[row["event"]] += row["events"]
     return kinds

@@ -224,8 +224,8 @@ class Engine:
         if not absent:
             return []
         held = [name for name in tables.values() if self.holds(name) and not name.startswith("_")]
-        there = f" (they have {few_of(held, MOST_NAMED)})" if held else ""
-        return [f"{name}: a table of which the inputs have nothing{there}" for name in absent]
+        held_text = f" (they have {few_of(held, MOST_NAMED)})" if held else ""
+        return [f"{name}: a table of which the inputs have nothing{held_text}" for name in absent]
 
     def holds(self, table: str) -> bool:
         """Return whether an input has rows of a table, or of a table that it is made from."""

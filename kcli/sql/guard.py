@@ -62,8 +62,8 @@ def checked(
     if kind == "MULTI":  # it makes a type of the values that it finds, and then asks
         raise QueryError("PIVOT: name the values that become columns: ON api IN ('FETCH', 'PRODUCE')")
     if kind != "SELECT":
-        what = f"EXPLAIN of {kind}: only a SELECT is explained" if found else f"{kind} changes things or settings"
-        raise QueryError(f"{what} (a SELECT expected)")
+        problem = f"EXPLAIN of {kind}: only a SELECT is explained" if found else f"{kind} changes things or settings"
+        raise QueryError(f"{problem} (a SELECT expected)")
     select = mend(select, tree_of(connection, select))
     if found is None:
         return (OWN_TABLES if SHOW_TABLES.fullmatch(select) else select), select

@@ -58,8 +58,8 @@ def places_of(table: str) -> Mapping[str, frozenset[str]]:
 def row_of(column: Column, found: Mapping[str, frozenset[str]]) -> str:
     """Return the row of a column in Markdown."""
     kind = f"{column.kind}?" if column.nullable else column.kind
-    lacking = ", ".join(place for place, names in found.items() if column.name not in names)
-    return f"| `{column.name}` | {kind} | {column.unit or ''} | {column.text} | {lacking} |"
+    absent_from = ", ".join(place for place, names in found.items() if column.name not in names)
+    return f"| `{column.name}` | {kind} | {column.unit or ''} | {column.text} | {absent_from} |"
 
 
 if __name__ == "__main__":

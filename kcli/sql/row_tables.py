@@ -90,8 +90,8 @@ class TableRows(RowSource):
 
     def taken_batches(self) -> list[Any]:
         """Return the finished record batches, and forget them."""
-        taken, self.ready = self.ready, []
-        return taken
+        ready, self.ready = self.ready, []
+        return ready
 
     def next_file(self, number: int, last_ns: int | None) -> None:
         self.marks.enter(number, self.taker.count, last_ns)

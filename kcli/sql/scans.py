@@ -61,9 +61,9 @@ class Scan:
 
     def fit(self, batch: Any) -> Any:
         """Return a batch with all columns of the table; columns that are missing or not wanted are null."""
-        there = set(batch.schema.names) & self.wanted
+        present = set(batch.schema.names) & self.wanted
         arrays = [
-            fit_array(batch.column(field.name), field.type) if field.name in there
+            fit_array(batch.column(field.name), field.type) if field.name in present
             else self.arrow.nulls(batch.num_rows, field.type)
             for field in self.schema
         ]  # fmt: skip

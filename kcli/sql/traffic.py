@@ -28,8 +28,8 @@ ROUND_TRIP = Column("round_trip_ms", "float64", "of its handshake, null where th
 RETRANSMISSIONS = Column("retransmissions", "int64", "segments of it with bytes that had come before")
 ENDS = (ROUND_TRIP, RETRANSMISSIONS)
 TCP = tuple(each for each in RULE_FACTS["tcp"].columns if each.name not in ("connection", "server", "client"))
-SAID = (*LOGIN, *ENDS, *TCP)
-TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values(), *SAID)
+TRAFFIC_FACTS = (*LOGIN, *ENDS, *TCP)
+TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values(), *TRAFFIC_FACTS)
 
 
 class Traffic(ArrowSink):
@@ -42,7 +42,7 @@ class Traffic(ArrowSink):
         self.servers: set[str] = set()
         if self.tcp is not None or any(each.name in wanted for each in ENDS):
             self.connection_end = self.put_end
-        own = OF_EVENTS | {each.name for each in SAID}
+        own = OF_EVENTS | {each.name for each in TRAFFIC_FACTS}
         super().__init__(TRAFFIC_COLUMNS, wanted - own)
 
     def put_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
@@ -57,8 +57,8 @@ class Traffic(ArrowSink):
         """Add the login step in a SaslHandshake or SaslAuthenticate."""
         item = self.capture.handover.exchange_of(link, *exchange)
         if item.request is not None and (item.response is not None or item.response_frame is None):
-            said = dict(zip(FACTS["logins"].names, (item.connection, *login_step(item)), strict=True))
-            self.put(said)
+            row = dict(zip(FACTS["logins"].names, (item.connection, *login_step(item)), strict=True))
+            self.put(row)
 
     def count_tcp(self) -> None:
         """Let the engine count TCP's facts if they are wanted. Call it before anything is read."""

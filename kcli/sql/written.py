@@ -108,8 +108,8 @@ def record_source(path: str) -> Source:
     def batches(wanted: frozenset[str]) -> Iterator[Any]:
         from kcli.payloads.record_table import as_text
 
-        asked = wanted | {camel for camel in CAMEL if snake(camel) in wanted}
-        for batch in parquet_source(path, change)(asked):
+        names_wanted = wanted | {camel for camel in CAMEL if snake(camel) in wanted}
+        for batch in parquet_source(path, change)(names_wanted):
             arrays = [as_text(array) for array in batch.columns]
             yield type(batch).from_arrays(arrays, names=batch.schema.names)
 

@@ -28,14 +28,14 @@ def texts(values: Iterable[str | bytes | None]) -> Any:
     """Return a column of text from str, UTF-8 bytes, or None."""
     import numpy
 
-    given = list(values)
+    items = list(values)
     with contextlib.suppress(TypeError):  # the usual case: all are texts of ASCII
-        together = "".join(given)  # type: ignore[arg-type]
+        together = "".join(items)  # type: ignore[arg-type]
         if together.isascii():
-            lengths = numpy.fromiter(map(len, given), numpy.int32, len(given))  # type: ignore[arg-type]
+            lengths = numpy.fromiter(map(len, items), numpy.int32, len(items))  # type: ignore[arg-type]
             return strings((ends_of(lengths), together.encode()))
-    data = [b"" if value is None else value.encode() if isinstance(value, str) else value for value in given]
-    missing = is_none(given) if None in given else None
+    data = [b"" if value is None else value.encode() if isinstance(value, str) else value for value in items]
+    missing = is_none(items) if None in items else None
     return strings((ends_of(numpy.array([*map(len, data)], numpy.int32)), b"".join(data)), missing)
 
 
@@ -61,8 +61,8 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
             return Among(texts(values), numpy.arange(len(values))).array(kind)
         different.pop(None, None)
         places = {None: 0} | dict(zip(different, range(len(different)), strict=True))
-        given = numpy.fromiter(map(places.__getitem__, values), numpy.int32, len(values))
-        return Among(texts(different), given, is_none(values)).array(kind)
+        indexes = numpy.fromiter(map(places.__getitem__, values), numpy.int32, len(values))
+        return Among(texts(different), indexes, is_none(values)).array(kind)
     missing = is_none(values)
     if pyarrow.types.is_list(kind):
         ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
@@ -120,11 +120,11 @@ def numbered(values: Sequence[str | None], numbers: Any) -> Among:
     """
     import numpy
 
-    there = numpy.bincount(numbers, minlength=len(values)) > 0
+    is_used = numpy.bincount(numbers, minlength=len(values)) > 0
     known = ~is_none(values)
-    place = (numpy.cumsum(there & known) - 1).astype(numpy.int32)
-    used = [values[number] for number in numpy.flatnonzero(there & known).tolist()]
-    return Among(texts(used), place[numbers], None if known[there].all() else ~known[numbers])
+    place = (numpy.cumsum(is_used & known) - 1).astype(numpy.int32)
+    used = [values[number] for number in numpy.flatnonzero(is_used & known).tolist()]
+    return Among(texts(used), place[numbers], None if known[is_used].all() else ~known[numbers])
 
 
 def instants(ns: Any, missing: Any = None) -> Any:
@@ -169,8 +169,8 @@ def nulls_at(column: Any, places: Any, missing: Any = None) -> Any:
     if bits is None:
         return missing
     last = column.offset + len(column)
-    there = numpy.unpackbits(numpy.frombuffer(bits, numpy.uint8), bitorder="little", count=last)
-    nulls = there[column.offset :][places] == 0
+    is_null = numpy.unpackbits(numpy.frombuffer(bits, numpy.uint8), bitorder="little", count=last)
+    nulls = is_null[column.offset :][places] == 0
     return nulls if missing is None else nulls | missing
 
 

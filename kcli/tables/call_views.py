@@ -12,8 +12,8 @@ from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 FENCED = "('INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED')"
 # Errors of a server for a client that is no longer a member.
 NO_MEMBER = "('UNKNOWN_MEMBER_ID', 'FENCED_INSTANCE_ID', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID')"
-TELLING = ("topic_id", "leader", "leader_epoch", "leader_address", "replicas", "isr", "error")
-STATE = "concat_ws('|', " + ", ".join(f"coalesce(CAST({each} AS STRING), '')" for each in TELLING) + ")"
+STATE_COLUMNS = ("topic_id", "leader", "leader_epoch", "leader_address", "replicas", "isr", "error")
+STATE = "concat_ws('|', " + ", ".join(f"coalesce(CAST({each} AS STRING), '')" for each in STATE_COLUMNS) + ")"
 
 
 # Requests and batches of a transaction. After a successful EndTxn, the next transaction begins.

@@ -52,7 +52,7 @@ def measured(name: str, text: str, tcp: str, sql: str) -> ConnectionColumn:
     return ConnectionColumn(name, "float64", text, True, sql, "CAST(NULL AS DOUBLE)", tcp=tcp)
 
 
-def said(name: str, kind: str, text: str, tcp: str) -> ConnectionColumn:
+def described(name: str, kind: str, text: str, tcp: str) -> ConnectionColumn:
     """Define a column about the end of the TCP connection."""
     sql = f"min_by({name}, closed) FILTER (WHERE closed IS NOT NULL)"
     return ConnectionColumn(name, kind, text, True, sql, NO_TEXT, tcp=tcp)
@@ -188,7 +188,7 @@ COLUMNS = (
         "closed", "instant", "time of its first FIN or RST; null: none captured", True, "min(closed)", NO_TIME,
         tcp=instant_of(first_of(*ENDINGS)),
     ),
-    said(
+    described(
         "closed_by", "string", "client or server: the sender of that FIN or RST",
         f"CASE WHEN {first_of(*ENDINGS)} IS NULL THEN NULL "
         f"WHEN {first_of(*ENDINGS)} = {first_of(*ENDINGS[:2])} THEN 'client' ELSE 'server' END",
@@ -231,9 +231,11 @@ def traffic_part(source: str, *others: str, **known: str) -> str:
 def connections_query(*parts: str, **more: str) -> str:
     """Return SQL for the rows of `connections` from parts of traffic. more: further columns, by name an aggregate."""
     summed = {each.name: each.sql for each in COLUMNS if not each.of_ends} | more
-    given = {each.name: each.sql if each.of_ends else each.name for each in COLUMNS} | {name: name for name in more}
+    aggregates = {each.name: each.sql if each.of_ends else each.name for each in COLUMNS} | {
+        name: name for name in more
+    }
     return f"""
-SELECT {columns_sql(given)}
+SELECT {columns_sql(aggregates)}
 FROM (SELECT {columns_sql(summed)} FROM ({" UNION ALL ".join(parts)}) AS traffic GROUP BY connection) AS summed
 WHERE requests > 0 OR tls
 """

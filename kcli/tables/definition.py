@@ -52,7 +52,7 @@ class Table:
 def columns(text: str) -> tuple[Column, ...]:
     """Parse columns of lines "name kind comment"."""
     rows = [line.split(None, 2) for line in text.splitlines() if line]
-    return tuple(Column(name, kind.rstrip("?"), says, kind.endswith("?")) for name, kind, says in rows)
+    return tuple(Column(name, kind.rstrip("?"), comment, kind.endswith("?")) for name, kind, comment in rows)
 
 
 def define(tables: dict[str, Table], name: str, text: str, *parts: str | Sequence[Column], dated: bool = True) -> None:
@@ -82,7 +82,7 @@ def arrow_type(kind: str) -> Any:
     return getattr(pyarrow, kind.replace("bool", "bool_"))()
 
 
-def schema_of(given: Iterable[Column], *, strict: bool = False) -> pyarrow.Schema:
+def schema_of(columns_given: Iterable[Column], *, strict: bool = False) -> pyarrow.Schema:
     """Return the pyarrow.Schema of columns, with each comment as metadata. strict: columns that are not nullable are
     declared so.
     """
@@ -90,5 +90,5 @@ def schema_of(given: Iterable[Column], *, strict: bool = False) -> pyarrow.Schem
 
     return pyarrow.schema([
         pyarrow.field(each.name, arrow_type(each.kind), each.nullable or not strict, {"comment": each.text})
-        for each in given
+        for each in columns_given
     ])  # fmt: skip

@@ -33,13 +33,13 @@ class ExchangeArrays:
 
     def __init__(
         self,
-        taken: dict[str, Any],
+        columns: dict[str, Any],
         name_of: Callable[[int], str | None],
         files: Callable[[CoreRows], Among] | None = None,
         fields: Sequence[str] = (),
     ) -> None:
-        self.taken, self.name_of, self.files = taken, name_of, files
-        self.rows = CoreRows.of(taken, "numbers")
+        self.taken, self.name_of, self.files = columns, name_of, files
+        self.rows = CoreRows.of(columns, "numbers")
         self.field_names = fields
 
     @cached_property

@@ -348,9 +348,9 @@ client         string   the client's address:port
 
 def calls_query(table: Table) -> str:
     """Return the query for a table of exchanges."""
-    said = ", ".join(f"s.{each.name}" for each in table.columns[len(WHO) + 1 :])
+    columns = ", ".join(f"s.{each.name}" for each in table.columns[len(WHO) + 1 :])
     return f"""
 SELECT c.timestamp, l.connection, l.server, l.client, s.client_id, c.correlation_id, s.api_version, c.completed_ns,
-       {said}
+       {columns}
 FROM called c JOIN {table.name}_said s ON c.saying = s.saying JOIN called_links l ON c.link = l.link
 """

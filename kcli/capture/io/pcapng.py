@@ -46,8 +46,8 @@ def block(kind: int, body: bytes) -> bytes:
     return BLOCK.pack(kind, size) + body + size.to_bytes(4, "little")
 
 
-def options(*given: tuple[int, bytes]) -> bytes:
-    return b"".join(struct.pack("<HH", code, len(value)) + padded(value) for code, value in (*given, (END, b"")))
+def options(*pairs: tuple[int, bytes]) -> bytes:
+    return b"".join(struct.pack("<HH", code, len(value)) + padded(value) for code, value in (*pairs, (END, b"")))
 
 
 def padded(data: bytes) -> bytes:

@@ -137,8 +137,8 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
             contradict(connection)
         return
     if request.frame is None:
-        what = connection.describe(request)
-        why = f"answers {what}" if what == UNKNOWN else f"answers {what}, {BROKEN_REQUEST}"
+        name = connection.describe(request)
+        why = f"answers {name}" if name == UNKNOWN else f"answers {name}, {BROKEN_REQUEST}"
         connection.event("undecodable", server, offset, len(frame) + PREFIX, why, data=frame, asked=request)
         return
     if connection.trial is not None and connection.trial.see_response(request, frame, connection.bodies):

@@ -265,7 +265,7 @@ class Exchange:
     def fail(self, sender: str, ns: int, frame: bytes, error: DecodeError) -> None:
         """Add an event for a body that can't be decoded to `failures`."""
         side = "request" if sender == "client" else "response"
-        what = f"{side} {self.correlation_id}"
+        name = f"{side} {self.correlation_id}"
         self.failures.append(
             Event(
                 "undecodable",
@@ -273,7 +273,7 @@ class Exchange:
                 ns,
                 error.offset,
                 len(frame) + PREFIX,
-                f"{what}: {error}",
+                f"{name}: {error}",
                 sender,
                 data=frame,
                 hidden=self.bodies.hides(self.api_key, self.api_version),

@@ -96,12 +96,12 @@ class FrameStream:
 
     def take(self, count: int) -> bytes:
         """Remove the first bytes of the buffer and return them."""
-        taken = bytes(self.buffer[:count])
+        removed = bytes(self.buffer[:count])
         del self.buffer[:count]
         self.offset += count
         self.part = max(0, self.part - count)
         self.begun = self.ns
-        return taken
+        return removed
 
     def pass_damaged(self) -> None:
         """Skip the bytes of a damaged frame so far."""

@@ -66,7 +66,7 @@ def rows_batch(rows: list[dict[str, Any]], schema: Any) -> Any:
 
 
 def batch_of(
-    taken: dict[str, Any],
+    columns: dict[str, Any],
     name_of: Callable[[int], str | None],
     schema: Any,
     wanted: Container[str] = EVERY,
@@ -80,7 +80,7 @@ def batch_of(
     """
     import pyarrow
 
-    made = ExchangeArrays(taken, name_of, files, fields)
+    made = ExchangeArrays(columns, name_of, files, fields)
     arrays = [
         BY_NAME[field.name].array(made, field.type) if field.name in wanted and field.name in BY_NAME
         else pyarrow.nulls(made.rows.count, field.type)
@@ -89,11 +89,11 @@ def batch_of(
     return pyarrow.record_batch(arrays, schema=schema)
 
 
-def wanted_rows(chosen: Filter, taken: dict[str, Any], batch: Any) -> Any:
+def wanted_rows(chosen: Filter, columns: dict[str, Any], batch: Any) -> Any:
     """Return a mask of the batch's rows that pass the filter."""
     import numpy
 
-    rows = CoreRows.of(taken, "numbers")
+    rows = CoreRows.of(columns, "numbers")
     kept = numpy.ones(rows.count, bool)
     if chosen.since is not None:
         kept &= rows.ts >= chosen.since
@@ -104,7 +104,7 @@ def wanted_rows(chosen: Filter, taken: dict[str, Any], batch: Any) -> Any:
     if chosen.client_id is not None:
         kept &= equal(batch.column("client_id"), chosen.client_id)
     if chosen.errors:
-        kept &= numpy.diff(numpy.frombuffer(taken["errors"][0], numpy.int32)) > 0
+        kept &= numpy.diff(numpy.frombuffer(columns["errors"][0], numpy.int32)) > 0
     if chosen.topic is not None:
         for row in numpy.flatnonzero(kept & may_mention(batch, chosen.topic)).tolist():
             bodies = (batch.column(side)[row].as_py() for side in ("request", "response"))

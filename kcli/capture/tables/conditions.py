@@ -115,8 +115,8 @@ class ConditionalFeed(ColumnOwner):
         """
         waiting, self.waiting = self.waiting, []
         values, self.values = self.values, {}
-        rows, kept, heard = self.taken_rows([*values])
-        for each in in_order(waiting, heard):
+        rows, kept, passing = self.taken_rows([*values])
+        for each in in_order(waiting, passing):
             if isinstance(each, Waiting):
                 self.tell_file(each.number)
                 self.hand_on(each.item, True)
@@ -137,19 +137,19 @@ class ConditionalFeed(ColumnOwner):
             return None, (), ()
         import numpy
 
-        taken = self.compiled.take_columns()
-        rows = HeldRows(taken, self.bodies)
+        columns = self.compiled.take_columns()
+        rows = HeldRows(columns, self.bodies)
         self.numbers = self.marks.numbers(rows.rows)
         files = partial(self.marks.column, self.names)
-        batch = batch_of(taken, self.bodies.name, self.schema, self.wanted, files, self.field_names)
+        batch = batch_of(columns, self.bodies.name, self.schema, self.wanted, files, self.field_names)
         self.marks.restart()
         kept = self.condition.holds(batch)
         if self.chosen.is_plain:
-            wanted = wanted_rows(self.chosen, taken, batch)
+            wanted = wanted_rows(self.chosen, columns, batch)
             wanted[values] = True
             kept = kept & wanted
-        heard = kept | numpy.isin(rows.keys, [*self.sink.overhears])
-        return rows, kept, numpy.flatnonzero(heard).tolist()
+        passing = kept | numpy.isin(rows.keys, [*self.sink.overhears])
+        return rows, kept, numpy.flatnonzero(passing).tolist()
 
     def give(self, each: Waiting, passes: bool) -> None:
         """Pass on an exchange that came as a value."""

@@ -217,9 +217,9 @@ def all_fields(message: Message, version: int | None) -> Iterator[tuple[Field, s
     """Yield (field, its role, the fields beside it) for all fields of a message. version: None for any."""
 
     def below(parent: str, fields: tuple[Field, ...]) -> Iterator[tuple[Field, str | None, tuple[Field, ...]]]:
-        there = tuple(field for field in fields if version is None or version in field.versions)
-        for field in there:
-            yield field, role_of(message.name, parent, field), there
+        present = tuple(field for field in fields if version is None or version in field.versions)
+        for field in present:
+            yield field, role_of(message.name, parent, field), present
             yield from below(field.name, field.fields)
 
     return below("", message.fields)

@@ -16,11 +16,11 @@ from kcli.tables.core_rows import CoreRows
 class HeldRows:
     """The exchanges in columns from `ExchangeRows.take_columns`, by row."""
 
-    def __init__(self, taken: dict[str, Any], bodies: Bodies) -> None:
-        self.taken, self.bodies = taken, bodies
-        self.rows = CoreRows.of(taken, "numbers")
-        self.servers = memoryview(taken["server_of"]).cast("i")
-        frames, self.requests, self.responses, _ = taken["frames"]
+    def __init__(self, columns: dict[str, Any], bodies: Bodies) -> None:
+        self.taken, self.bodies = columns, bodies
+        self.rows = CoreRows.of(columns, "numbers")
+        self.servers = memoryview(columns["server_of"]).cast("i")
+        frames, self.requests, self.responses, _ = columns["frames"]
         self.framed, self.answers = memoryview(frames).cast("q")[::2], memoryview(frames).cast("q")[1::2]
 
     def __len__(self) -> int:
@@ -33,23 +33,25 @@ class HeldRows:
 
     def exchange(self, row: int) -> Exchange:
         """Return a row's exchange as a value; the core must have kept the frames."""
-        link, asked = int(self.rows.link[row]), int(self.rows.ts[row])
+        link, request_ns = int(self.rows.link[row]), int(self.rows.ts[row])
         ends = Link(text_at(self.taken["servers"], self.servers[link]), text_at(self.taken["ends"], link))
         place = bisect_left(self.framed, row)
         answered = self.answers[place]
         request, response = bytes_at(self.requests, place), bytes_at(self.responses, place)
         if answered < 0:
-            return Exchange(ends, asked, request, None, None, self.bodies, self.timing(row, asked, None))
-        return Exchange(ends, asked, request, answered, response, self.bodies, self.timing(row, asked, answered))
+            return Exchange(ends, request_ns, request, None, None, self.bodies, self.timing(row, request_ns, None))
+        return Exchange(
+            ends, request_ns, request, answered, response, self.bodies, self.timing(row, request_ns, answered)
+        )
 
-    def timing(self, row: int, asked: int, answered: int | None) -> Timing:
+    def timing(self, row: int, request_ns: int, response_ns: int | None) -> Timing:
         """Return the further times of a row's exchange."""
         sent, came, pause, in_flight = (
             int(each[row])
             for each in (self.rows.request_transfer, self.rows.response_transfer, self.rows.pause, self.rows.in_flight)
         )
-        began = asked - sent if sent >= 0 else None
-        return Timing(began, answered - came if answered is not None and came >= 0 else None, pause, in_flight)
+        began = request_ns - sent if sent >= 0 else None
+        return Timing(began, response_ns - came if response_ns is not None and came >= 0 else None, pause, in_flight)
 
     def line(self, row: int) -> bytes:
         """Return a row as one line of JSON, with the topic names known when it came."""

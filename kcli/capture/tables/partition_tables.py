@@ -34,11 +34,11 @@ COMPRESSIONS = [*CODECS, *(f"unknown-{number}" for number in range(len(CODECS), 
 class Exchanges:
     """The exchanges of the rows. who: columns by name; versions: of their API; topics: texts by number."""
 
-    def __init__(self, taken: dict[str, Any], who: Sequence[Any], versions: Any) -> None:
-        """Hold exchanges. taken: from `ExchangeRows.take_columns`. who: the columns of WHO."""
-        self.taken, self.versions = taken, versions
+    def __init__(self, columns: dict[str, Any], who: Sequence[Any], versions: Any) -> None:
+        """Hold exchanges. columns: from `ExchangeRows.take_columns`. who: the columns of WHO."""
+        self.taken, self.versions = columns, versions
         self.who = dict(zip((each.name for each in WHO), who, strict=True))
-        self.topics: list[str | None] = [None, *map(text_of, taken["topics"])]
+        self.topics: list[str | None] = [None, *map(text_of, columns["topics"])]
         self.known: dict[str, CoreRows] = {}
 
     def rows(self, kind: str) -> CoreRows:

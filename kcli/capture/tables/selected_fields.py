@@ -24,11 +24,13 @@ def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) 
     if not names:
         return None
     wanted = frozenset(names)
-    asked = side(messages.request(api_key, version, bodies.dialect), paths_of(api_key, wanted, response=False), names)
+    request_fields = side(
+        messages.request(api_key, version, bodies.dialect), paths_of(api_key, wanted, response=False), names
+    )
     answered = side(
         messages.response(api_key, version, bodies.dialect), paths_of(api_key, wanted, response=True), names
     )
-    return Fields(asked, answered) if asked or answered else None
+    return Fields(request_fields, answered) if request_fields or answered else None
 
 
 def side(
@@ -41,12 +43,12 @@ def side(
         selection = message.select([*paths])
     except UsageError:
         return None  # in a dialect, a field of this name has another type
-    there = {path: name for path, name in paths.items() if selection.places[path].type != "missing"}
-    texts = {path for path, name in there.items() if name in TEXTS}
-    if not there or len(selection.levels) > 1 or not selection.slices_only(texts) or selection.head is None:
+    present = {path: name for path, name in paths.items() if selection.places[path].type != "missing"}
+    texts = {path for path, name in present.items() if name in TEXTS}
+    if not present or len(selection.levels) > 1 or not selection.slices_only(texts) or selection.head is None:
         return None
     return selection.head, [
-        (selection.place(path).slot, names.index(name), path in texts) for path, name in there.items()
+        (selection.place(path).slot, names.index(name), path in texts) for path, name in present.items()
     ]
 
 

@@ -71,9 +71,9 @@ class AeadCipher:
             payload = payload[explicit:]
         else:
             nonce = (self.whole_iv ^ number).to_bytes(12, "big")
-        said = header if self.is_13 else number.to_bytes(8, "big") + header[:3] + size.to_bytes(2, "big")
+        additional_data = header if self.is_13 else number.to_bytes(8, "big") + header[:3] + size.to_bytes(2, "big")
         try:
-            text: bytes = self.decrypt(nonce, payload, said)
+            text: bytes = self.decrypt(nonce, payload, additional_data)
         except self.invalid:
             return None
         if not self.is_13:

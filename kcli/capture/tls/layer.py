@@ -241,8 +241,8 @@ class TlsLayer:
             self.connection.client = d
         by, self.proxied = self.connection.ends[d], header.client or self.proxied
         self.name_client()
-        says = f"client {header.client}, by way of {by}" if header.client else f"of {by} itself, no client named"
-        self.connection.pass_proxy_header(d, ns, header.size, f"PROXY protocol {header.version}: {says}")
+        text = f"client {header.client}, by way of {by}" if header.client else f"of {by} itself, no client named"
+        self.connection.pass_proxy_header(d, ns, header.size, f"PROXY protocol {header.version}: {text}")
 
     def name_client(self) -> None:
         """Set the connection's client to the one that the load balancer names."""

@@ -157,8 +157,8 @@ class TlsSession:
                 own -= end.lacking
         for d, end in cut if self.connection.foreign is None else ():
             size = record_size(end.buffer) if len(end.buffer) >= HEADER else HEADER
-            says = f"{len(end.buffer)} of {size} bytes of a TLS record: {why}"
-            self.connection.event("truncated", d, self.connection.streams[d].offset, len(end.buffer), says)
+            text = f"{len(end.buffer)} of {size} bytes of a TLS record: {why}"
+            self.connection.event("truncated", d, self.connection.streams[d].offset, len(end.buffer), text)
             own -= len(end.buffer)
         self.decrypted(own)
 
@@ -438,9 +438,9 @@ class TlsSession:
         """Read an alert: it ends the connection, and may tell why."""
         if not description:
             return
-        says = f"{alert_text(description)} of the {'client' if self.is_client(d) else 'server'}"
+        text = f"{alert_text(description)} of the {'client' if self.is_client(d) else 'server'}"
         if self.data_bytes:
             at, size = self.connection.streams[d].offset, ALERT_MESSAGE.sizeof()
-            self.connection.event("not-kafka", d, at, size, f"TLS {says}", end.ns, captured=False)
+            self.connection.event("not-kafka", d, at, size, f"TLS {text}", end.ns, captured=False)
         else:
-            self.agreed.failures.append(f"handshake failed, {says}")
+            self.agreed.failures.append(f"handshake failed, {text}")
