@@ -174,7 +174,7 @@ def test_a_length_is_not_taken_for_an_api_where_little_of_the_message_is_there(
     out, err = capsys.readouterr()
     row = json.loads(out.splitlines()[0])["requestHeader"]
     assert (row["requestApiKey"], row["requestApiVersion"], row["correlationId"]) == (key, version, 77)
-    assert f"{abs(change)} byte" in err and ("missing" if change < 0 else "behind") in err
+    assert f"{abs(change)} byte" in err and ("missing" if change < 0 else "after") in err
 
 
 @pytest.mark.parametrize(
