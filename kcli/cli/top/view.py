@@ -237,7 +237,7 @@ class View:
         elif key == "/":
             self.typing, self.wanted = True, ""
         else:
-            name = {"r": "reverse", "i": "folded", "w": "whole", "p": "paused"}.get(key)
+            name = {"r": "reverse", "i": "groups_fetches", "w": "whole", "p": "paused"}.get(key)
             if name is not None:
                 setattr(self, name, not getattr(self, name))
 

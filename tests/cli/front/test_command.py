@@ -135,7 +135,7 @@ def test_a_file_of_something_else_leaves_the_others_read(
     assert main([str(tmp_path / "note.txt"), str(samples / "java44-txn.pcap")]) == 3
     said = capsys.readouterr()
     assert "checks over" in said.out
-    assert "note.txt: nothing that kcli knows" in said.err
+    assert "note.txt: not a kind of file that kcli reads" in said.err
 
 
 def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
