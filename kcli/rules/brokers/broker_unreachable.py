@@ -43,18 +43,29 @@ spans AS (
   SELECT l.server, l.host, attempts, syns, ends, from_ns, least(last_ns, coalesce(ns, last_ns)) AS to_ns
   FROM lost l LEFT JOIN answers a ON a.server = l.server AND a.host = l.host
 ),
-cut AS (
-  SELECT l.server, l.host, attempts, syns, ends, from_ns, to_ns,
-         sum(CASE WHEN c.address != l.host AND c.completed_ns >= l.from_ns + 1000000000 THEN 1 ELSE 0 END) AS to_others
+well AS (
+  SELECT DISTINCT l.server, l.host
   FROM spans l
   JOIN calls c
-    ON c.response_bytes IS NOT NULL AND c.completed_ns BETWEEN l.from_ns - 5000000000 AND l.to_ns
-    AND (c.server = l.server) != (c.address = l.host)
+    ON c.address = l.host AND c.server != l.server AND c.response_bytes IS NOT NULL
+    AND c.completed_ns BETWEEN l.from_ns - 5000000000 AND l.to_ns
+  LEFT JOIN spans o ON o.server = c.server AND o.host = c.address
+  WHERE o.server IS NULL
+),
+meanwhile AS (
+  SELECT l.server, l.host, count(*) AS to_others
+  FROM spans l
+  JOIN calls c
+    ON c.server = l.server AND c.address != l.host AND c.response_bytes IS NOT NULL
+    AND c.completed_ns BETWEEN l.from_ns + 1000000000 AND l.to_ns
+  GROUP BY l.server, l.host
+),
+cut AS (
+  SELECT l.server, l.host, attempts, syns, ends, from_ns, to_ns, coalesce(to_others, 0) AS to_others
+  FROM spans l
+  JOIN well w ON w.server = l.server AND w.host = l.host
+  LEFT JOIN meanwhile m ON m.server = l.server AND m.host = l.host
   WHERE to_ns - from_ns >= 3000000000
-  GROUP BY l.server, l.host, attempts, syns, ends, from_ns, to_ns
-  HAVING max(CASE WHEN c.address = l.host AND NOT EXISTS (SELECT 1 FROM spans o WHERE o.server = c.server
-                                                                                AND o.host = c.address)
-                    THEN 1 ELSE 0 END) = 1
 ),
 known AS (
   SELECT server FROM calls WHERE response_bytes IS NOT NULL
