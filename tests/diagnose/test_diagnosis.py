@@ -111,6 +111,23 @@ def test_packets_that_the_snapshot_length_cuts_are_named(tmp_path: Path) -> None
     assert parts["maybe Kafka's: the snapshot length cuts off their packets"] == part.remedy
 
 
+@pytest.mark.parametrize(
+    ("name", "length", "found"),
+    [
+        ("request-timeout-alerts", 96, ["request-timeout-too-short"]),
+        ("metadata-storm-portal", 128, ["metadata-storm"]),
+        ("wrong-advertised-listener-kitchen", 96, []),
+        ("healthy-growing-group", 128, []),
+    ],
+)
+def test_causes_are_found_in_what_the_snapshot_length_leaves(
+    tmp_path: Path, name: str, length: int, found: list[str]
+) -> None:
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(pcap(packets_of(DATA / f"{name}.pcap.zst"), snaplen=length))
+    assert [each.finding for each in diagnose([str(path)]).findings if each.severity != "info"] == found
+
+
 def test_fragments_that_are_not_joined_are_named(tmp_path: Path) -> None:
     """As where a filter by port has lost all but the first fragment of each datagram."""
     path = tmp_path / "first.pcap"
