@@ -26,7 +26,8 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> None:
     see = 'kcli sql "SELECT * FROM throttling" FILE...'
     found = Finding("throttled", "warning", {"client": "loader"}, {}, "raise it", text="loader is throttled", see=see)
     monkeypatch.setattr("kcli.pipeline.report.stored_findings", lambda _: iter([found]))
-    monkeypatch.setattr("kcli.pipeline.report.opened", lambda _: SimpleNamespace(entries=[Entry(1, "_kcli/run")]))
+    journal = SimpleNamespace(entries=[Entry(1, "_kcli/run")], unfounded=list)
+    monkeypatch.setattr("kcli.pipeline.report.opened", lambda _: journal)
 
 
 def test_a_page(answered: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
