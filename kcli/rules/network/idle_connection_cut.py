@@ -29,19 +29,20 @@ host_well AS (
 )
 SELECT client_id, array_agg(DISTINCT client) AS ends, array_agg(DISTINCT host) AS hosts,
        count(*) AS cut, sum(resent) AS resent, min(silence) AS least_silence, max(silence) AS longest_silence,
-       (SELECT count(*) FROM conns c WHERE coalesce(c.client_id, '') = d.client_id) AS connections,
-       (
-         SELECT max(gap)
-         FROM (
-           SELECT (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e9 AS gap, response_bytes,
-                  client_id
-           FROM calls
-           WHERE client_id IN (SELECT client_id FROM dead)
-         ) g
-         WHERE g.client_id = d.client_id AND response_bytes IS NOT NULL
-       ) AS longest_answered_silence, array_agg(DISTINCT server) AS servers, min(since_ns) AS first_ns,
-       max(since_ns) AS last_ns, count(*) AS weight
+       max(connections) AS connections, max(gap) AS longest_answered_silence, array_agg(DISTINCT server) AS servers,
+       min(since_ns) AS first_ns, max(since_ns) AS last_ns, count(*) AS weight
 FROM dead d
+JOIN (SELECT coalesce(client_id, '') AS client_id, count(*) AS connections FROM conns GROUP BY 1) AS n USING (client_id)
+LEFT JOIN (
+  SELECT client_id, max(CASE WHEN response_bytes IS NOT NULL THEN gap END) AS gap
+  FROM (
+    SELECT client_id, response_bytes,
+           (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e9 AS gap
+    FROM calls
+    WHERE client_id IN (SELECT client_id FROM dead)
+  ) AS c
+  GROUP BY client_id
+) AS g USING (client_id)
 WHERE connection IN (SELECT connection FROM well) AND connection IN (SELECT connection FROM host_well)
 GROUP BY client_id
 HAVING count(*) >= 2 OR sum(resent) >= 4

@@ -50,7 +50,7 @@ busy AS (
   GROUP BY client_id, connection
   HAVING sum(greatest(pause_ms - trip_ms, 0)) / 1e3 > 0.5 * (max(ns) - min(ns)) / 1e9
 )
-SELECT h.host, h.trip_ms, h.median_trip_ms, h.usual_ms, h.connections, h.clients, min(o.median_trip_ms) AS others_ms,
+SELECT h.host, h.trip_ms, h.median_trip_ms, h.usual_ms, h.connections, h.clients, others_ms,
        CASE WHEN w.broker_ms IS NOT NULL THEN greatest(w.broker_ms - h.server_ms, 0) END AS broker_ms,
        CASE WHEN w.broker_ms IS NULL THEN ''
             ELSE concat('; without the line its answers take ', round(greatest(w.broker_ms - h.server_ms, 0), 2), ' ms')
@@ -58,8 +58,7 @@ SELECT h.host, h.trip_ms, h.median_trip_ms, h.usual_ms, h.connections, h.clients
        (
          SELECT array_agg(DISTINCT group_id) FROM group_clients g WHERE array_contains(h.clients, g.client_id)
        ) AS groups, h.trip_ms AS weight,
-       CASE WHEN min(o.median_trip_ms) IS NULL THEN ''
-            ELSE concat('; other hosts ', round(min(o.median_trip_ms), 2), ' ms') END AS others,
+       CASE WHEN others_ms IS NULL THEN '' ELSE concat('; other hosts ', round(others_ms, 2), ' ms') END AS others,
        CASE WHEN h.trip_ms < 0.1 * h.usual_ms
               THEN concat('is at the end of a full line (TCP round trips of ', round(h.usual_ms),
                           ' ms by their median, though ', round(h.trip_ms, 2), ' ms at best')
@@ -69,12 +68,16 @@ SELECT h.host, h.trip_ms, h.median_trip_ms, h.usual_ms, h.connections, h.clients
                           'what is sent faster than it carries stands in a queue') END AS advised,
        CASE WHEN (SELECT count(*) FROM busy b WHERE array_contains(h.clients, b.client_id)) > 0
               THEN 'lagging-consumer' END AS spares
-FROM hosts h LEFT JOIN hosts o ON h.host != o.host LEFT JOIN own w ON w.address = h.host
-GROUP BY ALL
-HAVING (h.trip_ms >= 30
-        AND (min(o.median_trip_ms) IS NULL AND h.trip_ms >= 60 OR h.trip_ms >= 5 * min(o.median_trip_ms)))
-    OR (h.usual_ms >= 150 AND h.samples >= 10 AND h.trip_ms < 0.1 * h.usual_ms AND h.queued >= 8000
-        AND (min(o.usual_ms) IS NULL OR h.usual_ms >= 5 * min(o.usual_ms)))
+FROM hosts h
+JOIN (
+  SELECT m.host, min(o.median_trip_ms) AS others_ms, min(o.usual_ms) AS others_usual_ms
+  FROM hosts m LEFT JOIN hosts o ON m.host != o.host
+  GROUP BY m.host
+) AS c ON h.host = c.host
+LEFT JOIN own w ON w.address = h.host
+WHERE (h.trip_ms >= 30 AND (others_ms IS NULL AND h.trip_ms >= 60 OR h.trip_ms >= 5 * others_ms))
+  OR (h.usual_ms >= 150 AND h.samples >= 10 AND h.trip_ms < 0.1 * h.usual_ms AND h.queued >= 8000
+      AND (others_usual_ms IS NULL OR h.usual_ms >= 5 * others_usual_ms))
 """,
     subject={"host": "host", "client": "clients", "group": "groups"},
     evidence=("trip_ms", "median_trip_ms", "usual_ms", "others_ms", "connections", "broker_ms", "clients"),

@@ -44,10 +44,10 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("unreadable-batch", "unreadable-batch-legacy"),
         ("hot-partition", "hot-partition-events"),
         ("metadata-storm", "metadata-storm-portal"),
-        ("clock-skew", "clock-skew-basement"),
         ("auth-failure", "auth-failure-ledger"),
+        ("slow-network", "slow-network-reports"),
+        ("idle-connection-cut", "idle-connection-cut-barrier"),
         ("invalid-record", "invalid-record-profiles"),
-        ("invalid-record", "invalid-record-readings"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
