@@ -123,7 +123,8 @@ WHERE to_others > 0 OR l.connections IS NULL
     ruled_out="a broker that is down (it would refuse), one that hangs (it would take connections)",
     advice="look at the firewalls, routes and security groups between {hosts} and broker {broker_name}: they drop "
     "packets without a word",
-    see="sql \"SELECT * FROM connections WHERE server = '{server}' AND requests = 0\" {files}",
+    see="sql \"SELECT client_address, min(first_request) AS first, max(last_request) AS last FROM connections "
+    "WHERE server = '{server}' GROUP BY ALL\" {files}",
     source="TCP (RFC 9293); socket.connection.setup.timeout.ms 10000; broker.session.timeout.ms 9000 (KRaft)",
     explains={
         "silent-broker": ("broker",),
