@@ -125,7 +125,7 @@ def test_odd_numbers_are_noted(more: dict[str, Any], note: str) -> None:
 def test_acks_of_an_idempotent_producer() -> None:
     mine = build_batch([(NOW, None, b"v", ())], producer_id=1, producer_epoch=0, base_sequence=0)
     (verdict,) = request_verdicts(produced(mine, acks=1), "4.4", NOW)
-    assert verdict.is_accepted and verdict.reason.startswith("acks 1: an idempotent producer asks for -1")
+    assert verdict.is_accepted and verdict.reason.startswith("acks 1: an idempotent producer needs -1")
 
 
 def test_a_compact_length_that_is_one_short() -> None:
