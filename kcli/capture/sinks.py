@@ -71,6 +71,10 @@ class LineSink(Sink):
 
 
 def line_of(exchange: Exchange) -> bytes:
-    """Return an exchange's line, after the lines of events about its bodies."""
+    """Return an exchange's line, after the lines of events about its bodies. One that the snapshot length cuts off has
+    only the lines of its events, as scripts take lines of exchanges for whole.
+    """
+    if exchange.is_cut:
+        return b""
     line = exchange.line()
     return b"".join(failure.line() for failure in exchange.failures) + line
