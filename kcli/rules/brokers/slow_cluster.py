@@ -6,7 +6,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # before it on its connection was answered: a client that sends many at once waits for itself. Only requests count that
 # a broker answers at once; 500 ms are a thousand times what these usually take. No other broker can be compared with if
 # all are late, so the time decides: late answers came in 5 different seconds or more, and the longest of each second
-# together make up a fifth of the time. It has to be true of each broker that is asked, and of several of its clients.
+# together make up a fifth of the time. It has to be true of each broker that is asked, and of several of its clients; a
+# client that a quota holds back waits for that.
 RULE = Rule(
     finding="slow-cluster",
     title="clusters whose brokers all answer late",
@@ -25,6 +26,7 @@ served AS (
   WHERE NOT inner_client
     AND (api IN ('METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS', 'OFFSET_FETCH',
                  'CONSUMER_GROUP_HEARTBEAT') OR (api = 'PRODUCE' AND NOT awaits_replicas))
+    AND client_id NOT IN (SELECT client_id FROM calls WHERE throttle_ms > 0)
 ),
 covered AS (
   SELECT server, count(*) AS late_seconds, sum(served_ms) / 1e3 AS covered_seconds
