@@ -71,10 +71,15 @@ class LineSink(Sink):
 
 
 def line_of(exchange: Exchange) -> bytes:
-    """Return an exchange's line, after the lines of events about its bodies. One that the snapshot length cuts off has
-    only the lines of its events, as scripts take lines of exchanges for whole.
+    """Return an exchange's line, after the lines of events about its bodies.
+
+    Scripts take messages in lines for whole. So a request that the snapshot length cuts off has only the lines of its
+    events, and a whole one whose response is cut off that of a request without a response, with unknown errors.
     """
-    if exchange.is_cut:
+    if exchange.cut.request is not None:
         return b""
+    if exchange.cut.response is not None:
+        asked = Exchange(exchange.link, exchange.request_ns, exchange.request_frame, None, None, exchange.bodies)
+        return asked.line().removesuffix(b"[]}\n") + b"null}\n"
     line = exchange.line()
     return b"".join(failure.line() for failure in exchange.failures) + line

@@ -14,6 +14,7 @@ from kcli.capture.api import read_capture
 from kcli.capture.filters import Filter
 from kcli.capture.io.ranges import rows
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sinks import line_of
 from kcli.errors import InputError
 from tests.capture.decoding import as_lines, as_values, lines_of, write_lines
 from tests.capture.truth import compare
@@ -65,7 +66,7 @@ def test_lines_are_what_values_say(name: str) -> None:
     out = io.BytesIO()
     write_lines([str(path(name))], out.write)
     items = list(read_capture(path(name)).items())
-    assert b"".join(item.line() for item in items) == out.getvalue()
+    assert b"".join(line_of(item) if isinstance(item, Exchange) else item.line() for item in items) == out.getvalue()
     for line in out.getvalue().splitlines():
         json.loads(line)
 
