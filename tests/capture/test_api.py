@@ -13,6 +13,7 @@ import pytest
 
 import kcli
 from kcli.capture.api import read_capture
+from kcli.capture.kafka.events import Event
 from kcli.errors import InputError
 from tests.capture.decoding import write_lines
 from tests.capture.wires import DATA, SAMPLES
@@ -34,8 +35,8 @@ def test_exchanges_are_those_of_the_lines(name: str) -> None:
 
 def test_events_stand_at_their_place() -> None:
     cut = DATA / "snaplen-96.pcap"
-    assert [item.line() for item in read_capture(cut).items()] == lines(cut)
-    assert not list(read_capture(cut)) and read_capture(cut).counts.exchanges == 0
+    assert [item.line() for item in read_capture(cut).items() if isinstance(item, Event)] == lines(cut)
+    assert len(list(read_capture(cut))) == 24 and all(each.is_cut for each in read_capture(cut))
 
 
 def test_a_directory_stands_for_the_captures_below(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.cli.main import main
 from tests.capture.tunnels import udp4, vxlan
-from tests.capture.wires import DATA, START, Packet, Wire, pcap
+from tests.capture.wires import DATA, SAMPLES, START, Packet, Wire, packets_of, pcap
 
 COMMANDS = {
     "audit": ["audit"],
@@ -41,7 +41,9 @@ def unread(tmp_path: Path) -> dict[str, tuple[Path, str]]:
         path.write_bytes(pcap(packets))
         found[name] = path, text
     found["tls"] = DATA / "tls-resumed.pcap", "encrypted, and no key log was given"
-    found["cut"] = DATA / "snaplen-96.pcap", "140 kB cut short (tcpdump -s 0 keeps packets whole)"
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(pcap(packets_of(SAMPLES / "java44-txn.pcap"), snaplen=72))
+    found["cut"] = cut, "the snapshot length cuts off its packets"
     return found
 
 

@@ -39,6 +39,7 @@ def test_rows_are_the_lines_of_decode(
     lines = lines_of(path, capsysbinary)
     exchanges = ask("FROM exchanges", path)
     asked = [line for line in lines if "event" not in line]
+    exchanges = [row for row in exchanges if row["request"] is not None]  # what is cut off has no line
     assert len(exchanges) == len(asked)
     for row, line in zip(exchanges, asked, strict=True):
         header = line["requestHeader"]
