@@ -7,10 +7,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from kcli.capture.io.capture_file import NO_CAPTURE
+from kcli.capture.kafka.clock import SECOND, instant
 from kcli.capture.kafka.events import BEFORE_FRAMES, BROKEN_REQUEST, CUT_OFF, IN_BROKEN_FRAME, REST_MISSING
 from kcli.capture.nothing import NothingReadError
-from kcli.counting import counted, few_of
+from kcli.counting import counted, few_of, span_text
 from kcli.diagnose.store import FactStore
+from kcli.diagnose.telling import day_time
 from kcli.errors import InputError
 from kcli.finding import Finding, Unjudged
 from kcli.rules.judgement import NAMELESS
@@ -19,6 +21,8 @@ from kcli.rules.second_hops import SecondHop
 WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
 NAMED = 3  # most servers in one text
 OF_HANDSHAKES = ("expired-certificate", "plaintext-on-tls", "tls-on-plaintext")
+STEADY_CLOCK = "a capture on a machine whose clock is steady (chrony or ntpd that slews it)"
+JUMPS = 3  # most jumps of the clock to name
 SHORT_S = 5.0  # seconds: shorter captures hardly show repeated or changing behaviour
 
 
@@ -41,6 +45,7 @@ def unjudged_parts(store: FactStore, seconds: float, files: str, found: Iterable
         *undecodable(store, files, told),
         *unjoined(store),
         *one_way(store),
+        *wrong_clock(store),
         *mid_stream(store),
         *unknown_schemas(store),
         *nameless(store),
@@ -201,6 +206,38 @@ WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_
             f"answers on {counted(row['connections'], 'connection')}: not one packet of the broker is in the capture",
             "a capture of both directions",
         )
+
+
+# How far the clock was set back within a connection, and the requests that waited too long for any reason.
+CLOCK = """
+SELECT (SELECT max(first_ns - last_ns) FROM tcp) AS back_ns, count(*) AS late FROM timed WHERE own_ms > 1000
+"""
+# Pauses that requests on several connections wait through, beyond the wait that they ask for.
+WAITED_THROUGH = """
+SELECT p.from_ns, p.to_ns
+FROM pauses p JOIN timed t ON t.ns < p.from_ns AND t.completed_ns > p.to_ns
+WHERE own_ms > 1000
+GROUP BY p.from_ns, p.to_ns
+HAVING count(DISTINCT connection) >= 2
+ORDER BY p.from_ns
+"""
+
+
+def wrong_clock(store: FactStore) -> Iterator[Unjudged]:
+    """Yield the times at which the clock of the capture jumped, as far as that is known."""
+    [row] = store.ask(CLOCK)
+    if (row["back_ns"] or 0) > SECOND:
+        back = span_text(row["back_ns"] / SECOND)
+        yield Unjudged(f"how long anything takes: the capture's clock was set back by {back} or more", STEADY_CLOCK)
+    elif row["late"] > 1:
+        for each in [*store.ask(WAITED_THROUGH)][:JUMPS]:
+            span = span_text((each["to_ns"] - each["from_ns"]) / SECOND)
+            at = day_time(instant(each["from_ns"]), dated=False)
+            yield Unjudged(
+                f"{span} from {at}Z, without a message from anyone though requests wait: the capture's "
+                "clock was set forward, or its machine paused",
+                STEADY_CLOCK,
+            )
 
 
 def mid_stream(store: FactStore) -> Iterator[Unjudged]:

@@ -7,7 +7,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # connections. Requests that wait by design do not count: a Fetch up to its max wait, JoinGroup, acks=all. A request
 # whose answer may be missing in the capture does not count either. If clients send the broker nothing more, its capture
 # may have ended: it has to go on for 2 s. If the broker has a single connection, all its requests count, but they may
-# wait for followers (acks=all).
+# wait for followers (acks=all). Times without a message from any of several brokers do not count: the capturing machine
+# paused, or its clock was set forward. If the clock was set back, no wait is known.
 RULE = Rule(
     finding="silent-broker",
     title="brokers that accept connections but do not answer",
@@ -26,9 +27,16 @@ WITH moments AS (
   WHERE server IN (SELECT server FROM links)
 ),
 silences AS (
-  SELECT server, before_ns AS from_ns, ns AS to_ns, answers AS ended
-  FROM (SELECT *, lag(ns) OVER (PARTITION BY server ORDER BY ns) AS before_ns FROM moments) AS spaced
-  WHERE ns - before_ns >= 5000000000
+  SELECT server, s.from_ns, s.to_ns, ended,
+         coalesce(sum(least(s.to_ns, p.to_ns) - greatest(s.from_ns, p.from_ns)), 0) AS paused_ns
+  FROM (
+    SELECT server, before_ns AS from_ns, ns AS to_ns, answers AS ended
+    FROM (SELECT *, lag(ns) OVER (PARTITION BY server ORDER BY ns) AS before_ns FROM moments) AS spaced
+    WHERE ns - before_ns >= 5000000000
+  ) AS s
+  LEFT JOIN pauses p ON p.from_ns < s.to_ns AND p.to_ns > s.from_ns
+  WHERE NOT EXISTS (SELECT 1 FROM tcp WHERE last_ns < first_ns - 1000000000)
+  GROUP BY server, s.from_ns, s.to_ns, ended
 ),
 ends AS (
   SELECT connection, s_last_ns,
@@ -39,8 +47,8 @@ ends AS (
   WHERE c_unacked_resent = 0 AND s_segments > 0
 ),
 waiting AS (
-  SELECT s.server, s.from_ns, s.to_ns, s.ended, c.connection, c.client_id, c.inner_client, c.ns,
-         (least(s.to_ns, coalesce(e.end_ns, s.to_ns)) - c.ns) / 1e6 - CASE WHEN api = 'FETCH'
+  SELECT s.server, s.from_ns, s.to_ns, s.ended, s.paused_ns, c.connection, c.client_id, c.inner_client, c.ns,
+         (least(s.to_ns, coalesce(e.end_ns, s.to_ns)) - c.ns - s.paused_ns) / 1e6 - CASE WHEN api = 'FETCH'
                                                                              THEN coalesce(max_wait_ms, 500)
                                                                            ELSE 0 END AS waited_ms
   FROM silences s
@@ -56,17 +64,17 @@ waiting AS (
          OR (c.api = 'PRODUCE' AND c.acks = 1))
 ),
 alone AS (
-  SELECT s.server, s.from_ns, s.to_ns, s.ended, min(t.connection) AS connection
+  SELECT s.server, s.from_ns, s.to_ns, s.ended, s.paused_ns, min(t.connection) AS connection
   FROM silences s
   JOIN tcp t
     ON t.server = s.server AND t.first_ns < s.to_ns
     AND coalesce(t.c_fin_ns, t.c_rst_ns, t.s_fin_ns, t.s_rst_ns, t.last_ns) >= s.from_ns
-  GROUP BY s.server, s.from_ns, s.to_ns, s.ended
+  GROUP BY s.server, s.from_ns, s.to_ns, s.ended, s.paused_ns
   HAVING count(*) = 1
 ),
 of_one AS (
-  SELECT s.server, s.from_ns, s.to_ns, s.ended, c.connection, c.client_id, c.inner_client, c.ns,
-         (least(s.to_ns, coalesce(e.end_ns, s.to_ns)) - c.ns) / 1e6 AS waited_ms, c.acks
+  SELECT s.server, s.from_ns, s.to_ns, s.ended, s.paused_ns, c.connection, c.client_id, c.inner_client, c.ns,
+         (least(s.to_ns, coalesce(e.end_ns, s.to_ns)) - c.ns - s.paused_ns) / 1e6 AS waited_ms, c.acks
   FROM alone s
   JOIN calls c ON c.connection = s.connection AND c.ns BETWEEN s.from_ns AND s.to_ns
   JOIN ends e ON c.connection = e.connection
@@ -83,7 +91,7 @@ summed AS (
   FROM of_one JOIN (SELECT server, max(last_ns) AS seen_ns FROM tcp GROUP BY server) AS seen USING (server)
   WHERE waited_ms >= 1000
   GROUP BY server, from_ns, to_ns, ended
-  HAVING count(*) >= 3 AND max(to_ns) - min(ns) >= 5000000000
+  HAVING count(*) >= 3 AND max(to_ns - paused_ns) - min(ns) >= 5000000000
     AND (ended = 1 OR max(seen_ns) >= min(ns) + 2000000000)
   UNION ALL
   SELECT server, from_ns, to_ns, ended, count(*) AS requests, count(DISTINCT connection) AS connections,
@@ -92,7 +100,7 @@ summed AS (
   FROM waiting JOIN (SELECT server, max(last_ns) AS seen_ns FROM tcp GROUP BY server) AS seen USING (server)
   WHERE waited_ms >= 1000
   GROUP BY server, from_ns, to_ns, ended
-  HAVING count(DISTINCT connection) >= 2 AND max(to_ns) - min(ns) >= 5000000000
+  HAVING count(DISTINCT connection) >= 2 AND max(to_ns - paused_ns) - min(ns) >= 5000000000
     AND (ended = 1 OR max(seen_ns) >= min(ns) + 2000000000)
 ),
 longest AS (
