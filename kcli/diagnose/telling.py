@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kcli.capture.kafka.clock import instant
+from kcli.capture.kafka.clock import day_time, instant
 from kcli.counting import counted, few_of, here_text, span_text
 from kcli.finding import INFO, Finding, Unjudged
 
@@ -96,12 +96,6 @@ def time_text(each: Finding, period: Period) -> str:
     if period.ending is not None and each.evidence["to"] >= period.ending:
         return f"; {first}Z to the end"
     return f"; {first} to {last}Z"
-
-
-def day_time(instant: str, *, dated: bool) -> str:
-    """Shorten an ISO 8601 time to the time of day in seconds. dated: with the date."""
-    day, _, clock = instant.partition("T")
-    return f"{day} {clock[:8]}" if dated else clock[:8]
 
 
 def unsaid_subject(each: Finding) -> str:

@@ -7,12 +7,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from kcli.capture.io.capture_file import NO_CAPTURE
-from kcli.capture.kafka.clock import SECOND, instant
+from kcli.capture.kafka.clock import SECOND, day_time, instant
 from kcli.capture.kafka.events import BEFORE_FRAMES, BROKEN_REQUEST, CUT_OFF, IN_BROKEN_FRAME, REST_MISSING
 from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted, few_of, span_text
 from kcli.diagnose.store import FactStore
-from kcli.diagnose.telling import day_time
 from kcli.errors import InputError
 from kcli.finding import Finding, Unjudged
 from kcli.rules.judgement import NAMELESS
@@ -212,15 +211,6 @@ WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_
 CLOCK = """
 SELECT (SELECT max(first_ns - last_ns) FROM tcp) AS back_ns, count(*) AS late FROM timed WHERE own_ms > 1000
 """
-# Pauses that requests on several connections wait through, beyond the wait that they ask for.
-WAITED_THROUGH = """
-SELECT p.from_ns, p.to_ns
-FROM pauses p JOIN timed t ON t.ns < p.from_ns AND t.completed_ns > p.to_ns
-WHERE own_ms > 1000
-GROUP BY p.from_ns, p.to_ns
-HAVING count(DISTINCT connection) >= 2
-ORDER BY p.from_ns
-"""
 
 
 def wrong_clock(store: FactStore) -> Iterator[Unjudged]:
@@ -230,12 +220,12 @@ def wrong_clock(store: FactStore) -> Iterator[Unjudged]:
         back = span_text(row["back_ns"] / SECOND)
         yield Unjudged(f"how long anything takes: the capture's clock was set back by {back} or more", STEADY_CLOCK)
     elif row["late"] > 1:
-        for each in [*store.ask(WAITED_THROUGH)][:JUMPS]:
+        for each in [*store.ask("SELECT from_ns, to_ns FROM pauses ORDER BY from_ns")][:JUMPS]:
             span = span_text((each["to_ns"] - each["from_ns"]) / SECOND)
             at = day_time(instant(each["from_ns"]), dated=False)
             yield Unjudged(
-                f"{span} from {at}Z, without a message from anyone though requests wait: the capture's "
-                "clock was set forward, or its machine paused",
+                f"{span} from {at}Z, without a message from anyone though requests to several brokers wait: "
+                "the capture's clock was set forward, or its machine paused",
                 STEADY_CLOCK,
             )
 

@@ -136,18 +136,25 @@ SELECT server, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
 FROM server_stretches
 GROUP BY server
 """,
-    # Times of two seconds and more without a message of any of several brokers: the capturing machine paused, its clock
-    # was set forward, or nobody had anything to send.
+    # Times of two seconds and more without a message from anyone, through which requests to several brokers wait longer
+    # than they ask to: the capturing machine paused, or its clock was set forward.
     "pauses": """
-SELECT 250000000 * (before + 1) AS from_ns, 250000000 * slot AS to_ns
-FROM (
-  SELECT slot, lag(slot) OVER (ORDER BY slot) AS before
+WITH still AS (
+  SELECT 250000000 * (before + 1) AS from_ns, 250000000 * slot AS to_ns
   FROM (
-    SELECT DISTINCT CAST(floor(ns / 2.5e8) AS BIGINT) AS slot
-    FROM (SELECT ns FROM calls UNION ALL SELECT completed_ns FROM calls WHERE completed_ns IS NOT NULL) AS every
-  ) AS slots
-) AS spaced
-WHERE slot > before + 8 AND (SELECT count(DISTINCT server) FROM links) >= 2
+    SELECT slot, lag(slot) OVER (ORDER BY slot) AS before
+    FROM (
+      SELECT DISTINCT CAST(floor(ns / 2.5e8) AS BIGINT) AS slot
+      FROM (SELECT ns FROM calls UNION ALL SELECT completed_ns FROM calls WHERE completed_ns IS NOT NULL) AS every
+    ) AS slots
+  ) AS spaced
+  WHERE slot > before + 8
+)
+SELECT s.from_ns, s.to_ns
+FROM still s JOIN timed t ON t.ns < s.from_ns AND t.completed_ns > s.to_ns LEFT JOIN nodes n ON t.server = n.server
+WHERE own_ms > 1000
+GROUP BY s.from_ns, s.to_ns
+HAVING count(DISTINCT coalesce(CAST(node_id AS STRING), t.server)) >= 2
 """,
     "metadata_partitions": call_view("metadata_partitions"),
     # The client of each connection. A finding on a client is about all its addresses.

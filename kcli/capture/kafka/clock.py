@@ -132,3 +132,9 @@ def zone_of(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (ValueError, KeyError, OSError):
         raise UsageError(f"{name}: no such time zone") from None
+
+
+def day_time(moment: str, *, dated: bool) -> str:
+    """Shorten an ISO 8601 time to the time of day in seconds. dated: with the date."""
+    day, _, clock = moment.partition("T")
+    return f"{day} {clock[:8]}" if dated else clock[:8]

@@ -7,8 +7,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # connections. Requests that wait by design do not count: a Fetch up to its max wait, JoinGroup, acks=all. A request
 # whose answer may be missing in the capture does not count either. If clients send the broker nothing more, its capture
 # may have ended: it has to go on for 2 s. If the broker has a single connection, all its requests count, but they may
-# wait for followers (acks=all). Times without a message from any of several brokers do not count: the capturing machine
-# paused, or its clock was set forward. If the clock was set back, no wait is known.
+# wait for followers (acks=all). Pauses of the whole capture do not count: its machine paused, or its clock was set
+# forward. If the clock was set back, no wait is known.
 RULE = Rule(
     finding="silent-broker",
     title="brokers that accept connections but do not answer",
@@ -28,7 +28,8 @@ WITH moments AS (
 ),
 silences AS (
   SELECT server, s.from_ns, s.to_ns, ended,
-         coalesce(sum(least(s.to_ns, p.to_ns) - greatest(s.from_ns, p.from_ns)), 0) AS paused_ns
+         sum(CASE WHEN p.from_ns IS NULL THEN 0 ELSE least(s.to_ns, p.to_ns) - greatest(s.from_ns, p.from_ns)
+                  END) AS paused_ns
   FROM (
     SELECT server, before_ns AS from_ns, ns AS to_ns, answers AS ended
     FROM (SELECT *, lag(ns) OVER (PARTITION BY server ORDER BY ns) AS before_ns FROM moments) AS spaced
@@ -154,7 +155,8 @@ WHERE place = 1
         **dict.fromkeys(
             (
                 "rebalance-storm", "slow-rebalance", "slow-replication", "leader-moves",
-                "coordinator-unavailable", "lagging-consumer", "quorum-elections", "slow-broker", "long-transaction",
+                "coordinator-unavailable", "lagging-consumer", "quorum-elections", "slow-broker", "slow-cluster",
+                "long-transaction",
             ),
             (),
         ),

@@ -216,6 +216,7 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
     see="stats {files} --by broker --by api",
     source="kafka.network:RequestMetrics LocalTimeMs, RequestQueueTimeMs",
     explains={
+        "slow-cluster": (),
         "slow-replication": (),
         "request-timeout-too-short": (),
         "rebalance-storm": (),

@@ -84,8 +84,8 @@ FROM (
     "RequestQueueTimeMs",
     explains=dict.fromkeys(
         (
-            "slow-broker", "slow-replication", "request-timeout-too-short", "rebalance-storm", "slow-rebalance",
-            "lagging-consumer", "under-min-isr", "errors-again", "long-transaction", "duplicate-writes",
+            "slow-replication", "request-timeout-too-short", "rebalance-storm", "slow-rebalance",
+            "lagging-consumer", "under-min-isr", "errors-again", "long-transaction",
             "poll-interval-exceeded", "coordinator-unavailable",
         ),
         (),
