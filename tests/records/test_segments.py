@@ -59,9 +59,9 @@ def test_leader_epochs() -> None:
 @pytest.mark.parametrize(
     ("kind", "data", "text", "read"),
     [
-        ("index", struct.pack(">ii", 7, 4096) + b"\1\2\3", "3 bytes behind", 1),
-        ("timeindex", b"\1" * 13, "1 bytes behind", 1),
-        ("txnindex", b"\0" * 35, "1 bytes behind", 1),
+        ("index", struct.pack(">ii", 7, 4096) + b"\1\2\3", "3 bytes after", 1),
+        ("timeindex", b"\1" * 13, "1 bytes after", 1),
+        ("txnindex", b"\0" * 35, "1 bytes after", 1),
         ("txnindex", b"\1" * 34, "0 expected", 0),
         ("snapshot", b"\0\1", "needs 10 bytes, 2", 0),
         ("snapshot", b"\0\7" + bytes(8), "1 expected", 0),

@@ -128,7 +128,7 @@ def test_the_form_of_a_row() -> None:
     assert (first["latency_ms"], first["errors"], first["event"]) == (0.91, [], None)
     assert json.loads(first["request"])["clientSoftwareName"] == "apache-kafka-java"
     assert third["errors"] == ["COORDINATOR_NOT_AVAILABLE"]
-    assert rows_of(DATA / "snaplen-96.pcap")[-1]["event"] in ("truncated", "undecodable")
+    assert {row["event"] for row in rows_of(DATA / "snaplen-96.pcap")} == {None, "truncated", "undecodable"}
 
 
 def test_what_is_wrong_comes_behind_what_could_be_read(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_rows_have_the_text_of_lines(tmp_path: Path) -> None:
     for number in range(3):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
     owner, taken = ran(wire.close(), tmp_path)
-    rows = numbers(taken["numbers"], 14)
+    rows = numbers(taken["numbers"], 15)
     lines: list[bytes] = []
     write_lines([str(tmp_path / "made.pcap")], lambda data: lines.append(bytes(data)))
     want = [json.loads(line) for line in b"".join(lines).splitlines()]
@@ -122,10 +122,10 @@ def test_requests_at_other_times_have_no_row_but_teach_names(tmp_path: Path, mon
     for number in range(4):
         wire.client(metadata(number)[0]).server(metadata(number)[1])
     _, taken = ran(wire, tmp_path)
-    times = numbers(taken["numbers"], 14)[:, 0].tolist()
+    times = numbers(taken["numbers"], 15)[:, 0].tolist()
     monkeypatch.setattr(Owner, "options", {"since": times[1], "until": times[2]})
     owner, kept = ran(wire, tmp_path)
-    assert numbers(kept["numbers"], 14)[:, 0].tolist() == times[1:3]
+    assert numbers(kept["numbers"], 15)[:, 0].tolist() == times[1:3]
     for name in ("header", "request", "response"):
         assert texts(kept[name]) == texts(taken[name])[1:3]
     assert codes(kept["errors"]) == [[], []] and [each[1] for each in owner.learnt] == [3]
@@ -154,7 +154,7 @@ def test_bodies_may_stay_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0]).server(bytes(range(20)))
     monkeypatch.setattr(Owner, "options", {"bodies": False, "parted": False})
     owner, taken = ran(wire.close(), tmp_path)
-    assert numbers(taken["numbers"], 14)[:, 4].tolist() == [1]
+    assert numbers(taken["numbers"], 15)[:, 4].tolist() == [1]
     assert (texts(taken["request"]), texts(taken["response"]), codes(taken["errors"])) == ([""], [""], [[]])
     assert not owner.learnt and len(texts(taken["header"])) == 1
 
@@ -254,7 +254,7 @@ def test_connections_share_ends(tmp_path: Path) -> None:
     list(owner.read())
     taken = owner.rows.take_columns()
     assert taken["ended"] is None
-    links = numbers(taken["numbers"], 14)[::2, 8].tolist()
+    links = numbers(taken["numbers"], 15)[::2, 8].tolist()
     assert [texts(taken["ends"])[place] for place in links] == ["10.0.0.1:40002", "10.0.0.1:40003"]
     server_of = numpy.frombuffer(taken["server_of"], numpy.int32)
     assert [texts(taken["servers"])[server_of[place]] for place in links] == ["10.0.0.2:9092", "10.0.0.3:9092"]
