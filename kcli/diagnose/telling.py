@@ -71,8 +71,8 @@ def others_text(group: Sequence[Finding]) -> str:
     """Name the subjects of all findings of a kind but the first: "clients a, b, c and 4 more"; "" without others."""
     if len(group) == 1:
         return ""
-    differing = [kind for kind in group[0].subject if len({tuple(each.names(kind)) for each in group}) > 1]
-    kind = differing[0] if differing else next(iter(group[0].subject), "")
+    others = {kind: len({name for each in group for name in each.names(kind)}) for kind in group[0].subject}
+    kind = max(others, key=lambda kind: others[kind], default="")  # the kind of which they have most names
     names = [*dict.fromkeys(name for each in group[1:] for name in each.names(kind))]
     return f"{kind}{'s' * (len(names) > 1)} {few_of(names, NAMED)}" if names else f"{len(group) - 1} more"
 

@@ -26,14 +26,19 @@ WITH moments AS (
   ) AS ends
   WHERE server IN (SELECT server FROM links)
 ),
+each_second AS (
+  SELECT server, min(ns) AS first_ns, max(ns) AS last_ns, min_by(answers, ns) AS answers
+  FROM moments
+  GROUP BY server, floor(ns / 1e9)
+),
 silences AS (
   SELECT server, s.from_ns, s.to_ns, ended,
          sum(CASE WHEN p.from_ns IS NULL THEN 0 ELSE least(s.to_ns, p.to_ns) - greatest(s.from_ns, p.from_ns)
                   END) AS paused_ns
   FROM (
-    SELECT server, before_ns AS from_ns, ns AS to_ns, answers AS ended
-    FROM (SELECT *, lag(ns) OVER (PARTITION BY server ORDER BY ns) AS before_ns FROM moments) AS spaced
-    WHERE ns - before_ns >= 5000000000
+    SELECT server, before_ns AS from_ns, first_ns AS to_ns, answers AS ended
+    FROM (SELECT *, lag(last_ns) OVER (PARTITION BY server ORDER BY first_ns) AS before_ns FROM each_second) AS spaced
+    WHERE first_ns - before_ns >= 5000000000
   ) AS s
   LEFT JOIN pauses p ON p.from_ns < s.to_ns AND p.to_ns > s.from_ns
   WHERE NOT EXISTS (SELECT 1 FROM tcp WHERE last_ns < first_ns - 1000000000)
