@@ -74,7 +74,7 @@ def others_text(group: Sequence[Finding]) -> str:
     others = {kind: len({name for each in group for name in each.names(kind)}) for kind in group[0].subject}
     kind = max(others, key=lambda kind: others[kind], default="")  # the kind of which they have most names
     names = [*dict.fromkeys(name for each in group[1:] for name in each.names(kind))]
-    return f"{kind}{'s' * (len(names) > 1)} {few_of(names, NAMED)}" if names else f"{len(group) - 1} more"
+    return names_text(kind, names) if names else f"{len(group) - 1} more"
 
 
 def period_of(found: Diagnosis) -> Period:
@@ -104,7 +104,12 @@ def unsaid_subject(each: Finding) -> str:
     """
     every = {kind: each.names(kind) for kind in each.subject}
     unsaid = {kind: names for kind, names in every.items() if any(name not in each.text for name in names[:NAMED])}
-    return "".join(f"; {kind}{'s' * (len(names) > 1)} {few_of(names, NAMED)}" for kind, names in unsaid.items())
+    return "".join(f"; {names_text(kind, names)}" for kind, names in unsaid.items())
+
+
+def names_text(kind: str, names: Sequence[str]) -> str:
+    """List the first names of a kind: "client a", "clients a, b, c and 4 more"."""
+    return f"{kind}{'s' * (len(names) > 1)} {few_of(names, NAMED)}"
 
 
 def checked_text(found: Diagnosis) -> str:

@@ -15,6 +15,7 @@ from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.finding import Finding, Unjudged
 from kcli.rules.judgement import NAMELESS
+from kcli.rules.prepared import SET_BACK
 from kcli.rules.second_hops import SecondHop
 
 WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
@@ -208,15 +209,17 @@ WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_
 
 
 # How far the clock was set back within a connection, and the requests that waited too long for any reason.
-CLOCK = """
-SELECT (SELECT max(first_ns - last_ns) FROM tcp) AS back_ns, count(*) AS late FROM timed WHERE own_ms > 1000
+CLOCK = f"""
+SELECT (SELECT max(first_ns - last_ns) FROM tcp WHERE {SET_BACK}) AS back_ns, count(*) AS late
+FROM timed
+WHERE own_ms > 1000
 """
 
 
 def wrong_clock(store: FactStore) -> Iterator[Unjudged]:
     """Yield the times at which the clock of the capture jumped, as far as that is known."""
     [row] = store.ask(CLOCK)
-    if (row["back_ns"] or 0) > SECOND:
+    if row["back_ns"] is not None:
         back = span_text(row["back_ns"] / SECOND)
         yield Unjudged(f"how long anything takes: the capture's clock was set back by {back} or more", STEADY_CLOCK)
     elif row["late"] > 1:

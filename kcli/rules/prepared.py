@@ -23,6 +23,11 @@ LOOKS = """(
     'DESCRIBE_ACLS', 'DESCRIBE_CLUSTER', 'DESCRIBE_TOPIC_PARTITIONS', 'DESCRIBE_QUORUM',
     'DESCRIBE_CLIENT_QUOTAS', 'DESCRIBE_USER_SCRAM_CREDENTIALS'
   )"""
+# Requests that a broker answers at once: for no records, members or followers.
+AT_ONCE = """'METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS', 'OFFSET_FETCH',
+                 'CONSUMER_GROUP_HEARTBEAT'"""
+# A TCP connection (a row of `tcp`) during which the capture's clock was set back by more than a second.
+SET_BACK = "last_ns < first_ns - 1000000000"
 # Requests of clients that do more than inspect the cluster.
 WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT', 'SHARE_FETCH')"
 

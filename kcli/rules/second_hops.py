@@ -9,10 +9,13 @@ from typing import Any
 
 from kcli.rules.rule_tables import RuleTables
 
+# A connection is like the one just before it, the outer one: it begins right after, with as many requests.
+LIKE_OUTER = """NOT inner_client AND first_ns - outer_ns <= 100000000
+    AND abs(requests - outer_requests) <= 1 + 0.02 * requests"""
 # Pairs of servers that may be a proxy and the broker behind it: a connection to the second server begins right after
 # one to the first, with the same client id and as many requests. Servers known to be two brokers are no such pair. A
 # server is a pair of its own where the same holds for connections from two addresses: those of a NAT's two sides.
-PAIRS = """
+PAIRS = f"""
 SELECT p.outer_server, p.inner_server
 FROM (
   SELECT outer_server, server AS inner_server, sum(requests) AS requests
@@ -22,8 +25,7 @@ FROM (
     FROM links
     WINDOW in_turn AS (PARTITION BY client_id ORDER BY first_ns)
   ) AS l
-  WHERE outer_server != server AND NOT inner_client AND first_ns - outer_ns <= 100000000
-    AND abs(requests - outer_requests) <= 1 + 0.02 * requests
+  WHERE outer_server != server AND {LIKE_OUTER}
   GROUP BY outer_server, server
 ) AS p
 LEFT JOIN nodes o ON o.server = p.outer_server
@@ -37,8 +39,7 @@ FROM (
   FROM links
   WINDOW in_turn AS (PARTITION BY client_id, server ORDER BY first_ns)
 ) AS t
-WHERE outer_address != address AND NOT inner_client AND first_ns - outer_ns <= 100000000
-  AND abs(requests - outer_requests) <= 1 + 0.02 * requests
+WHERE outer_address != address AND {LIKE_OUTER}
 GROUP BY server
 HAVING sum(requests) >= 20
 """

@@ -49,3 +49,17 @@ FROM (
 ) AS w
 WHERE whole OR to_ns - from_ns >= CASE WHEN last_ns - to_ns <= 2000000000 THEN {SHORTEST} ELSE {OVER} END
 """
+
+
+def covered_time(answers: str, ms: str, slot_ns: int) -> str:
+    """Return the SQL of a table of the time that late answers of each server cover: the longest of each slot of time.
+    answers: a table with server, completed_ns and late. ms: its column of durations. Columns: server, late_slots,
+    covered_seconds.
+    """
+    return f"""
+SELECT server, count(*) AS late_slots, sum(longest_ms) / 1e3 AS covered_seconds
+FROM (
+  SELECT server, max({ms}) AS longest_ms FROM {answers} WHERE late GROUP BY server, floor(completed_ns / {slot_ns})
+) AS slots
+GROUP BY server
+"""

@@ -1,5 +1,6 @@
 """A broker takes connections and answers nobody."""
 
+from kcli.rules.prepared import AT_ONCE, SET_BACK
 from kcli.rules.rule import CRITICAL, Rule
 
 # The broker's kernel still acknowledges segments, so the host and the network are well. Between two answers, or from
@@ -14,7 +15,7 @@ RULE = Rule(
     title="brokers that accept connections but do not answer",
     severity=CRITICAL,
     when="ignored_requests >= 2 OR stalled_answers >= 2",
-    sql="""
+    sql=f"""
 WITH moments AS (
   SELECT server, completed_ns AS ns, 1 AS answers
   FROM calls
@@ -41,7 +42,7 @@ silences AS (
     WHERE first_ns - before_ns >= 5000000000
   ) AS s
   LEFT JOIN pauses p ON p.from_ns < s.to_ns AND p.to_ns > s.from_ns
-  WHERE NOT EXISTS (SELECT 1 FROM tcp WHERE last_ns < first_ns - 1000000000)
+  WHERE NOT EXISTS (SELECT 1 FROM tcp WHERE {SET_BACK})
   GROUP BY server, s.from_ns, s.to_ns, ended
 ),
 ends AS (
@@ -65,8 +66,7 @@ waiting AS (
   LEFT JOIN heard h ON c.connection = h.connection
   WHERE (c.response_bytes IS NULL OR c.completed_ns >= s.to_ns) AND e.s_last_ns >= c.ns
     AND (c.response_bytes IS NOT NULL OR c.ns > coalesce(h.ns, 0))
-    AND (c.api IN ('METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS', 'OFFSET_FETCH',
-                   'SASL_HANDSHAKE', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT', 'FETCH')
+    AND (c.api IN ({AT_ONCE}, 'SASL_HANDSHAKE', 'STREAMS_GROUP_HEARTBEAT', 'FETCH')
          OR (c.api = 'PRODUCE' AND c.acks = 1))
 ),
 alone AS (
@@ -132,10 +132,10 @@ SELECT broker, broker_name, requests, connections, longest_ms, silences, l.clien
        CASE WHEN single THEN 'warning' ELSE 'critical' END AS severity,
        CASE WHEN for_all THEN '' ELSE '; waits that requests ask for' END AS asked,
        CASE WHEN for_all
-            THEN 'look at broker {broker_name} (a process that is stopped or swapped out, a disk that hangs, a long '
+            THEN 'look at broker {{broker_name}} (a process that is stopped or swapped out, a disk that hangs, a long '
                  'pause of its GC), and at the followers of its partitions: acks=all waits for those in sync'
             END AS advised,
-       CASE WHEN ended = 1 THEN 'decode pcap {files} --slower-than 1s' END AS look
+       CASE WHEN ended = 1 THEN 'decode pcap {{files}} --slower-than 1s' END AS look
 FROM longest l JOIN brokers b ON l.server = b.server JOIN others o ON l.server = o.server
 WHERE place = 1
 """,

@@ -1,6 +1,7 @@
 """A broker answers late, the others do not."""
 
 from kcli.rules.rule import CRITICAL, Rule
+from kcli.rules.windows import covered_time
 
 # An answer is late after more than 100 ms and ten times the median of its API in the whole capture. A broker is slow if
 # its late answers come in bursts and are far more frequent than those of other brokers, or if its median is many times
@@ -20,7 +21,7 @@ RULE = Rule(
     title="one broker answers late",
     severity=CRITICAL,
     when="late_answers >= 5 OR (servers >= 2 AND slow_answers >= 10)",
-    sql="""
+    sql=f"""
 WITH usual AS (
   SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas GROUP BY api
 ),
@@ -89,16 +90,7 @@ slower AS (
   ) AS a
   GROUP BY server
 ),
-covered AS (
-  SELECT server, sum(longest_ms) / 1e3 AS covered_seconds
-  FROM (
-    SELECT server, floor(completed_ns / 250000000) AS burst, max(own_ms) AS longest_ms
-    FROM plain
-    WHERE late
-    GROUP BY server, floor(completed_ns / 250000000)
-  ) AS b
-  GROUP BY server
-),
+covered AS ({covered_time("plain", "own_ms", 250_000_000)}),
 -- The longest bursts of answers that several clients have waited for; silent: nothing else was answered before.
 awaited AS (
   SELECT *

@@ -1,6 +1,8 @@
 """All brokers answer late."""
 
+from kcli.rules.prepared import AT_ONCE
 from kcli.rules.rule import CRITICAL, Rule
+from kcli.rules.windows import covered_time
 
 # A broker works on one request of a connection at a time. So a request is served from when it came, or when the one
 # before it on its connection was answered: a client that sends many at once waits for itself. Only requests count that
@@ -13,7 +15,7 @@ RULE = Rule(
     title="clusters whose brokers all answer late",
     severity=CRITICAL,
     when="stalled_answers >= 10",
-    sql="""
+    sql=f"""
 WITH answered AS (
   SELECT server, client_id, api, acks, inner_client, awaits_replicas, ns, completed_ns,
          (completed_ns - greatest(ns, coalesce(lag(completed_ns) OVER (PARTITION BY connection ORDER BY completed_ns),
@@ -24,20 +26,10 @@ served AS (
   SELECT *, served_ms > 500 AS late
   FROM answered
   WHERE NOT inner_client
-    AND (api IN ('METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS', 'OFFSET_FETCH',
-                 'CONSUMER_GROUP_HEARTBEAT') OR (api = 'PRODUCE' AND NOT awaits_replicas))
+    AND (api IN ({AT_ONCE}) OR (api = 'PRODUCE' AND NOT awaits_replicas))
     AND client_id NOT IN (SELECT client_id FROM calls WHERE throttle_ms > 0)
 ),
-covered AS (
-  SELECT server, count(*) AS late_seconds, sum(served_ms) / 1e3 AS covered_seconds
-  FROM (
-    SELECT server, floor(completed_ns / 1e9) AS second, max(served_ms) AS served_ms
-    FROM served
-    WHERE late
-    GROUP BY server, floor(completed_ns / 1e9)
-  ) AS each_second
-  GROUP BY server
-),
+covered AS ({covered_time("served", "served_ms", 1_000_000_000)}),
 by_server AS (
   SELECT server, count(*) AS answers, sum(CASE WHEN late THEN 1 ELSE 0 END) AS late_answers,
          count(DISTINCT client_id) AS clients, count(DISTINCT CASE WHEN late THEN client_id END) AS waiting,
@@ -48,8 +40,8 @@ by_server AS (
   HAVING count(*) >= 20
 ),
 judged AS (
-  SELECT s.*, seconds, broker, broker_name, coalesce(late_seconds, 0) AS late_seconds,
-         late_seconds >= 5 AND covered_seconds > 0.2 * seconds AND waiting >= least(2, clients) AS late
+  SELECT s.*, seconds, broker, broker_name, coalesce(late_slots, 0) AS late_seconds,
+         late_slots >= 5 AND covered_seconds > 0.2 * seconds AND waiting >= least(2, clients) AS late
   FROM by_server s JOIN server_spans t ON s.server = t.server JOIN brokers b ON s.server = b.server
   LEFT JOIN covered c ON s.server = c.server
 ),
