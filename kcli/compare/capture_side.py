@@ -19,10 +19,10 @@ SHORTEST_S = 0.5  # a block: in less there are too few answers
 BLOCKS, MOST_BLOCKS = 32, 2000  # of the shorter capture; of the longer, by the time that queries take
 Key = tuple[str | None, ...]  # values of KEYS
 STEPS = 24  # buckets of latencies while they double
-# An answer is slow after the time in which this share of both sides is answered, and after so many times the median;
-# an answer in less than a noticeable time is not.
+# A response is slow if it is later than this share of the responses of both sides, than so many times their median, and
+# than a noticeable time.
 USUAL, SLOW_TIMES, NOTICEABLE_MS = 0.95, 3.0, 10.0
-FEWEST_TIMES = 20  # answers to an API, with fewer of which none is called slow
+FEWEST_TIMES = 20  # responses to an API; with fewer of them none is called slow
 
 ROLES = """
 CREATE OR REPLACE TABLE roles AS
@@ -53,7 +53,7 @@ STARTING = f"""
 (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') OR error = 'MEMBER_ID_REQUIRED'
 OR (error IN {(*COORDINATOR_ERRORS, "CONCURRENT_TRANSACTIONS")} AND age_ns < 5000000000)
 """
-# What a capture has, by kind; a change of these is told, and judged by nothing.
+# The contents of a capture, by kind. A change of these is listed, and not judged.
 SETS = {
     "error": "SELECT concat(e.api, ': ', e.error) AS name, count(*) AS count "
     "FROM (SELECT api, unnest(errors) AS error, ns, ns - first_ns AS age_ns "
@@ -67,7 +67,7 @@ SETS = {
     "compression": "SELECT concat(compression, ' of ', topic) AS name, count(*) AS count FROM batches "
     "WHERE api = 'PRODUCE' AND inside(ns) GROUP BY 1",
 }
-ASKED = """
+REQUESTED_VERSIONS = """
 SELECT concat(api, ' of ', role, 's') AS name, list_sort(list(DISTINCT api_version)) AS versions, count(*) AS count
 FROM calls JOIN roles USING (client_id) WHERE inside(ns) GROUP BY 1 ORDER BY 3 DESC, 1
 """
@@ -77,7 +77,7 @@ GENERATED = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+"
 
 
 class Captured:
-    """A diagnosed capture whose facts are in `store`, or the part of it that the diagnosis tells of. diagnosis: with an
+    """A diagnosed capture whose facts are in `store`, or the part of it that was diagnosed. diagnosis: with an
     overview of that part."""
 
     def __init__(self, store: FactStore, diagnosis: Diagnosis) -> None:
@@ -114,18 +114,18 @@ class Captured:
             self.store.execute(each)
 
     def nodes(self) -> dict[str, int]:
-        """Return the node ids of brokers by address, where the capture tells them."""
+        """Return the node ids of brokers by address, if the capture has them."""
         return {row["server"]: row["node_id"] for row in self.store.ask("SELECT server, node_id FROM nodes")}
 
     def name_brokers(self, nodes: Mapping[str, int]) -> None:
-        """Name brokers as the other side does, too. nodes: those that either side tells; of this side its own."""
+        """Name brokers alike on both sides. nodes: the node ids of both sides; if both have one, that of this side."""
         servers = [row["server"] for row in self.store.ask("SELECT DISTINCT server FROM calls WHERE inside(ns)")]
         names = [str(nodes.get(server, server)) for server in servers]
         self.make("broker_names", server=servers, broker=names)
         self.known["broker"] = {*names}
 
     def times(self) -> dict[str, Counter[int]]:
-        """Return how often each API was answered in each bucket of latencies, without the waits asked for."""
+        """Count the responses to each API in each bucket of latencies, without the waits that requests allow."""
         found: dict[str, Counter[int]] = {}
         for row in self.store.ask(TIMES):
             found.setdefault(row["api"], Counter())[row["bucket"]] += row["answers"]
@@ -139,7 +139,7 @@ class Captured:
         self.store.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {shown}", *columns.values())
 
     def cut(self, seconds: float) -> None:
-        """Cut the capture in blocks of that many seconds; what is behind the last whole one counts for nothing."""
+        """Cut the capture into blocks of that many seconds; the rest after the last whole block is left out."""
         self.blocks = int(self.seconds / seconds)
         first, length, idle = self.time.first_ns or 0, int(seconds * 1e9), idle_sql([*self.time.delays()])
         self.execute(
@@ -148,7 +148,7 @@ class Captured:
         )
 
     def samples(self, measure: Measure) -> dict[Key, Any]:
-        """Return the values of a measure by what it is of: numpy arrays by time."""
+        """Return the values of a measure by its key (KEYS): numpy arrays by time."""
         import numpy
 
         found: dict[Key, dict[int, float]] = {}
@@ -167,7 +167,7 @@ class Captured:
         return made
 
     def sets(self) -> Iterator[tuple[str, Counter[str]]]:
-        """Yield what there is of each kind: names, without what each run makes anew, and how often."""
+        """Yield each kind with its names, without their generated parts, and the number of each name."""
         nameless = {row["topic_id"] for row in self.store.ask(NAMELESS)} if self.store.may_be_nameless() else set()
         for kind, sql in SETS.items():
             names: Counter[str] = Counter()
@@ -181,8 +181,8 @@ class Captured:
             yield kind, names
 
     def versions(self) -> dict[str, tuple[str, int]]:
-        """Return the versions asked by API and role, and how often that API was asked."""
-        rows = self.store.ask(ASKED)
+        """Return the versions of requests and their number, by API and role."""
+        rows = self.store.ask(REQUESTED_VERSIONS)
         return {row["name"]: (", ".join(map(str, row["versions"])), row["count"]) for row in rows}
 
     def offers(self) -> dict[str, int]:
@@ -191,8 +191,8 @@ class Captured:
 
 
 def idle_sql(delays: Sequence[tuple[int, int]], before: int = 0) -> str:
-    """Return SQL for how long nothing was captured up to `ns`. delays: see CapturedTime; before: the idle time of what
-    is earlier than all of them."""
+    """Return SQL for the idle time (ns without any packet) up to `ns`. delays: see CapturedTime; before: the idle time
+    before all of them."""
     if not delays:
         return str(before)
     middle = len(delays) // 2
@@ -202,10 +202,10 @@ def idle_sql(delays: Sequence[tuple[int, int]], before: int = 0) -> str:
     )
 
 
-def slow_limits(one: Mapping[str, Counter[int]], other: Mapping[str, Counter[int]]) -> dict[str, float]:
-    """Return the ms after which an answer is slow, by API, the most frequent first. one, other: `times` of both."""
+def slow_limits(before: Mapping[str, Counter[int]], after: Mapping[str, Counter[int]]) -> dict[str, float]:
+    """Return the ms after which an answer is slow, by API, the most frequent first. one, after: `times` of both."""
     limits = {}
-    both = {api: one.get(api, Counter()) + other.get(api, Counter()) for api in {*one, *other}}
+    both = {api: before.get(api, Counter()) + after.get(api, Counter()) for api in {*before, *after}}
     for api, counts in sorted(both.items(), key=lambda each: (-each[1].total(), each[0])):
         if counts.total() >= FEWEST_TIMES:
             limits[api] = max(time_within(counts, USUAL), SLOW_TIMES * time_within(counts, 0.5), NOTICEABLE_MS)
@@ -222,7 +222,7 @@ def time_within(counts: Counter[int], share: float) -> float:
     return float(2 ** (bucket / STEPS))
 
 
-def block_seconds(one: float, other: float) -> float:
+def block_seconds(before: float, after: float) -> float:
     """Return how long blocks are for captures of so many seconds."""
-    shorter, longer = sorted((one, other))
+    shorter, longer = sorted((before, after))
     return max(SHORTEST_S, shorter / BLOCKS * 0.999, longer / MOST_BLOCKS)

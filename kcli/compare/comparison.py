@@ -15,9 +15,9 @@ from kcli.compare.ranks import beyond_chance, inner_range, rank_test
 from kcli.counting import counted, span_text
 from kcli.diagnose import INFO, Diagnosis, Finding
 from kcli.diagnose.diagnosis import diagnose_together
+from kcli.diagnose.finding_text import lacking_text, unjudged_text
 from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
-from kcli.diagnose.telling import lacking_text, unjudged_text
 from kcli.errors import InputError
 
 WORSE, BETTER, CHANGED, UNLIKE, SAME = "worse", "better", "changed", "not comparable", "same"
@@ -235,12 +235,12 @@ def changes_of(measure: Measure, before: Captured, after: Captured) -> Iterator[
     """Yield a measure of all that both sides have."""
     import numpy
 
-    one, other = before.samples(measure), after.samples(measure)
+    samples_before, samples_after = before.samples(measure), after.samples(measure)
     by_mean = measure.means or measure.counts
     centre = numpy.mean if by_mean else numpy.median
-    for key in sorted({*one, *other}, key=str):
+    for key in sorted({*samples_before, *samples_after}, key=str):
         values = [found.get(key, numpy.zeros(side.blocks if measure.counts else 0))
-                  for found, side in ((one, before), (other, after))]  # fmt: skip
+                  for found, side in ((samples_before, before), (samples_after, after))]  # fmt: skip
         if min(map(len, values)) < FEWEST_SHOWN or not both_know(key, before, after):
             continue
         first, second = (inner_range(each, steady_mean if by_mean else numpy.median) for each in values)
@@ -269,35 +269,35 @@ def both_know(key: Key, before: Captured, after: Captured) -> bool:
 def judge(changes: Sequence[Change], excuse: Callable[[Change], str]) -> None:
     """Set the verdict of each change: whether it is one, and in which direction."""
     judged = [each for each in changes if min(each.values) >= fewest(each.measure)]
-    held: dict[int, bool] = {}
-    for directed in (True, False):  # what may be worse is tested apart from what is told alone
+    significant: dict[int, bool] = {}
+    for directed in (True, False):  # measures that can get worse are tested apart from those that only change
         alike = [each for each in judged if bool(each.measure.worse) == directed]
-        held |= zip(map(id, alike), beyond_chance([each.chance for each in alike], CHANCE), strict=True)
+        significant |= zip(map(id, alike), beyond_chance([each.chance for each in alike], CHANCE), strict=True)
     for each in changes:
         shift, measure = each.after - each.before, each.measure
         if abs(shift) < measure.least or (each.times or 1e9) < measure.times or each.gap < each.least_gap:
             continue
-        sure = held.get(id(each), False) or (measure.steady and each.apart and id(each) in held)
+        sure = significant.get(id(each), False) or (measure.steady and each.apart and id(each) in significant)
         if not (sure or (each.apart and measure.worse and each.chance <= CHANCE)):
             continue
         each.reason = excuse(each) or ("" if sure else too_short(each))
-        ways = {0: CHANGED, 1: WORSE, -1: BETTER}
-        way = (1 if shift > 0 else -1) * measure.worse
-        each.verdict = UNLIKE if each.reason else ways[way]
+        verdicts = {0: CHANGED, 1: WORSE, -1: BETTER}
+        direction = (1 if shift > 0 else -1) * measure.worse
+        each.verdict = UNLIKE if each.reason else verdicts[direction]
     leave_out_consequences(changes)
 
 
 def leave_out_consequences(changes: Sequence[Change]) -> None:
     """Set back the verdicts of changes that follow others: of the same API, role and topic, or of all brokers alike."""
     verdicts = {(each.measure.name, each.key): each.verdict for each in changes}
-    told = {(each.measure.name, each.verdict) for each in changes}
+    measured = {(each.measure.name, each.verdict) for each in changes}
     brokers: dict[str, set[str]] = {}
     for each in changes:
         if each.key[BROKER] is not None:
             brokers.setdefault(each.measure.name, set()).add(each.verdict)
     for each in changes:
         measure, verdict = each.measure, each.verdict
-        of_all = brokers.get(measure.name) == {verdict} and (measure.follows, verdict) in told
+        of_all = brokers.get(measure.name) == {verdict} and (measure.follows, verdict) in measured
         if measure.follows and (of_all or verdicts.get((measure.follows, each.key)) == verdict):
             each.verdict = SAME
 
@@ -309,11 +309,11 @@ def fewest(measure: Measure) -> int:
 
 def too_short(change: Change) -> str:
     """Return why all values of one side may be larger than all of the other by chance."""
-    what = "blocks of time" if change.measure.by_time else "connections"
-    one, other = change.values
+    unit = "blocks of time" if change.measure.by_time else "connections"
+    counts = f"{change.values[0]} and {change.values[1]} {unit}"
     if min(change.values) < fewest(change.measure):
-        return f"too short to tell: {one} and {other} {what} have it, {fewest(change.measure)} of each are needed"
-    return f"too short to tell: {one} and {other} {what} differ so by chance in one of so many measures"
+        return f"too short to tell: {counts} have it, {fewest(change.measure)} of each are needed"
+    return f"too short to tell: {counts} differ so by chance in one of so many measures"
 
 
 def excuse(before: Captured, after: Captured, change: Change) -> str:
@@ -321,13 +321,13 @@ def excuse(before: Captured, after: Captured, change: Change) -> str:
     rises = change.after > change.before
     api, role, topic = change.key[:3]
     if "size" in change.measure.excuse:
-        one, other = (side.sizes.get((api, role), 1.0) for side in (before, after))
-        if (other > one) == rises and max(one, other) > DIFFERENT_LOAD * min(one, other):
-            return f"requests and answers are {times_word(one, other)}: {one:,.0f} bytes before, {other:,.0f} after"
+        old, new = (side.sizes.get((api, role), 1.0) for side in (before, after))
+        if (new > old) == rises and max(old, new) > DIFFERENT_LOAD * min(old, new):
+            return f"requests and answers are {times_word(old, new)}: {old:,.0f} bytes before, {new:,.0f} after"
     if "load" in change.measure.excuse:
-        one, other = before.load, after.load
-        if (other > one) == rises and max(one, other) > DIFFERENT_LOAD * min(one, other):
-            return f"the load is {times_word(one, other)}: {one:,.0f} records a second before, {other:,.0f} after"
+        old, new = before.load, after.load
+        if (new > old) == rises and max(old, new) > DIFFERENT_LOAD * min(old, new):
+            return f"the load is {times_word(old, new)}: {old:,.0f} records a second before, {new:,.0f} after"
     if "topics" in change.measure.excuse and topic is None:
         apart = topics_apart(before.topics, after.topics)
         if apart > OTHER_TOPICS:
@@ -341,31 +341,31 @@ def times_word(before: float, after: float) -> str:
 
 
 def differences_of(before: Captured, after: Captured) -> Iterator[Difference]:
-    """Yield what only one side has, and APIs that are asked in other versions."""
-    for (kind, one), (_, other) in zip(before.sets(), after.sets(), strict=True):
-        yield from one_sided(kind, one, other)
-    asked, asks = before.versions(), after.versions()
-    for name, (versions, count) in asks.items():
-        was = asked.get(name)
-        if was is not None and was[0] != versions:
-            yield Difference("new", "version", f"{name} {was[0]} -> {versions}", count)
+    """Yield what only one side has, and APIs whose requests changed version."""
+    for (kind, names_before), (_, names_after) in zip(before.sets(), after.sets(), strict=True):
+        yield from one_sided(kind, names_before, names_after)
+    versions_before, versions_after = before.versions(), after.versions()
+    for name, (versions, count) in versions_after.items():
+        old = versions_before.get(name)
+        if old is not None and old[0] != versions:
+            yield Difference("new", "version", f"{name} {old[0]} -> {versions}", count)
 
 
 def one_sided(kind: str, before: Counter[str], after: Counter[str]) -> Iterator[Difference]:
-    for verdict, there, elsewhere in (("new", after, before), ("gone", before, after)):
-        for name, count in sorted(there.items(), key=lambda each: (-each[1], each[0])):
-            if name not in elsewhere:
+    for verdict, names, other_names in (("new", after, before), ("gone", before, after)):
+        for name, count in sorted(names.items(), key=lambda each: (-each[1], each[0])):
+            if name not in other_names:
                 yield Difference(verdict, kind, name, count)
 
 
 def offers_of(before: Captured, after: Captured) -> Iterator[Difference]:
-    """Yield the APIs of which brokers speak other versions: they were upgraded."""
-    one, other = before.offers(), after.offers()
-    if not one or not other:
+    """Yield the APIs whose newest version on brokers changed: the brokers were upgraded."""
+    offers_before, offers_after = before.offers(), after.offers()
+    if not offers_before or not offers_after:
         return
-    changed = sorted(api for api in {*one, *other} if one.get(api) != other.get(api))
-    for verdict, mine in (("new", other), ("gone", one)):
-        names = [f"{api} {mine[api]}" for api in changed if api in mine]
+    changed = sorted(api for api in {*offers_before, *offers_after} if offers_before.get(api) != offers_after.get(api))
+    for verdict, offered in (("new", offers_after), ("gone", offers_before)):
+        names = [f"{api} {offered[api]}" for api in changed if api in offered]
         if names:
             more = f", {len(names) - SHOWN_VERSIONS} more" if len(names) > SHOWN_VERSIONS else ""
             yield Difference(verdict, "offer", ", ".join(names[:SHOWN_VERSIONS]) + more, len(names))
@@ -376,10 +376,12 @@ def findings_of(before: Captured, after: Captured, changes: Sequence[Change]) ->
     worse = {each.measure.name for each in changes if each.verdict == WORSE}
     rates = [(each.key[0], each.verdict) for each in changes if each.measure.name == "rate"]
     steady = {api for api, _ in rates} - {api for api, verdict in rates if verdict != SAME}
-    one, other = ({name: [*each] for name, each in grouped(side.diagnosis.findings)} for side in (before, after))
-    for verdict, mine, theirs in (("new", other, one), ("gone", one, other)):
-        for name, found in mine.items():
-            if len(found) > len(theirs.get(name, ())):
+    findings_before, findings_after = (
+        {name: [*each] for name, each in grouped(side.diagnosis.findings)} for side in (before, after)
+    )
+    for verdict, own, others in (("new", findings_after, findings_before), ("gone", findings_before, findings_after)):
+        for name, found in own.items():
+            if len(found) > len(others.get(name, ())):
                 first = found[0]
                 measured = (name not in MEASURED or not worse.isdisjoint(MEASURED[name])) and RATED.get(
                     name

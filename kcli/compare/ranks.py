@@ -16,12 +16,12 @@ PARTS = 6  # of a capture, which are compared with each other
 MOST_ALIKE = 0.9  # correlation of neighbours up to which a sample says anything
 
 
-def rank_test(one: Any, other: Any, by_time: bool = False) -> float:
+def rank_test(sample: Any, other_sample: Any, by_time: bool = False) -> float:
     """Return how probable it is that samples of one distribution differ at least as much. Both: numpy arrays. by_time:
     each is in order of time, and a value may be like the one before it."""
     import numpy
 
-    values, first = numpy.concatenate([one, other]), len(one)
+    values, first = numpy.concatenate([sample, other_sample]), len(sample)
     second = len(values) - first
     if not first or not second:
         return 1.0
@@ -30,9 +30,9 @@ def rank_test(one: Any, other: Any, by_time: bool = False) -> float:
     pairs = float(ranks[:first].sum()) - first * (first + 1) / 2
     spread = alike(ranks[:first], ranks[first:]) if by_time else 1.0
     if len(values) <= EXACT and len(counts) == len(values) and spread == 1.0:
-        ways = ways_of(first, second)
-        below = sum(ways[: int(min(pairs, first * second - pairs)) + 1])
-        return min(1.0, 2 * below / sum(ways))
+        orders = orders_by_pairs(first, second)
+        below = sum(orders[: int(min(pairs, first * second - pairs)) + 1])
+        return min(1.0, 2 * below / sum(orders))
     ties = float((counts**3 - counts).sum()) / (len(values) * (len(values) - 1))
     variance = first * second / 12 * (len(values) + 1 - ties) * spread
     if variance <= 0:
@@ -42,17 +42,17 @@ def rank_test(one: Any, other: Any, by_time: bool = False) -> float:
 
 
 @cache
-def ways_of(first: int, second: int) -> list[int]:
+def orders_by_pairs(first: int, second: int) -> list[int]:
     """Return in how many orders of two samples each number of pairs has the larger value in the first."""
     if not first or not second:
         return [1]
     # The largest of all values is in the first, above all of the second, or in the second.
-    ways = [0] * (first * second + 1)
-    for above, count in enumerate(ways_of(first - 1, second)):
-        ways[above + second] += count
-    for above, count in enumerate(ways_of(first, second - 1)):
-        ways[above] += count
-    return ways
+    orders = [0] * (first * second + 1)
+    for above, count in enumerate(orders_by_pairs(first - 1, second)):
+        orders[above + second] += count
+    for above, count in enumerate(orders_by_pairs(first, second - 1)):
+        orders[above] += count
+    return orders
 
 
 def alike(*samples: Any) -> float:
@@ -81,9 +81,9 @@ def inner_range(values: Any, centre: Any) -> tuple[float, float]:
 def beyond_chance(probabilities: Sequence[float], share: float) -> list[bool]:
     """Return which of many tests hold together, so that in `share` of comparisons at most one is wrong (Holm)."""
     order = sorted(range(len(probabilities)), key=lambda at: probabilities[at])
-    held = [False] * len(order)
+    significant = [False] * len(order)
     for done, at in enumerate(order):
         if probabilities[at] > share / (len(order) - done):
             break
-        held[at] = True
-    return held
+        significant[at] = True
+    return significant

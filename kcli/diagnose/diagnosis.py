@@ -158,7 +158,7 @@ def read_facts(
     """Fill the store. chosen: the exchanges to keep. Return the source, and the error of files that were read in part
     or have no exchange. Raises InputError if nothing can be read.
     """
-    source = FactSource(paths, store, read_columns(), store.given, chosen, **options)
+    source = FactSource(paths, store, read_columns(), store.filled, chosen, **options)
     try:
         for _ in source.read(moved):
             pass
@@ -182,7 +182,7 @@ def judge(
     payloads: bool = False,
 ) -> Diagnosis:
     """Ask all rules. time: the captured time. files: words of commands. payloads: keys and values were read."""
-    store.suit()
+    store.choose_optimizer()
     hops = leave_out_second_hops(store)
     size = overview_of(store, time)
     found = judge_clusters(store, files)

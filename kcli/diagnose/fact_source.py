@@ -72,21 +72,21 @@ class FactSource(RowSource):
 
     def put_software(self) -> None:
         """Pass the store functions for the rows of software and versions; it calls them when a query reads these."""
-        talks, name_of = self.rows.uses.talks, self.bodies.name
-        self.store.put_late({"software": partial(software, talks), "offers": partial(offers, talks, name_of)})
+        profiles, name_of = self.rows.uses.talks, self.bodies.name
+        self.store.put_late({"software": partial(software, profiles), "offers": partial(offers, profiles, name_of)})
 
 
-def software(talks: Mapping[str, ClientProfile]) -> Iterable[tuple[Any, ...]]:
-    """Yield the rows of `software`. talks: client profiles by connection."""
-    for link, talk in talks.items():
-        if talk.software:
-            yield link.partition("-")[2], talk.software, talk.version
+def software(profiles: Mapping[str, ClientProfile]) -> Iterable[tuple[Any, ...]]:
+    """Yield the rows of `software`. profiles: client profiles by connection."""
+    for link, profile in profiles.items():
+        if profile.software:
+            yield link.partition("-")[2], profile.software, profile.version
 
 
-def offers(talks: Mapping[str, ClientProfile], name_of: Callable[[int], str | None]) -> Iterable[tuple[Any, ...]]:
-    """Yield the rows of `offers`. talks: client profiles by connection; name_of: returns the name of an API."""
-    voices = {(link.partition("-")[0], id(talk)): talk for link, talk in talks.items()}
+def offers(profiles: Mapping[str, ClientProfile], name_of: Callable[[int], str | None]) -> Iterable[tuple[Any, ...]]:
+    """Yield the rows of `offers`. profiles: client profiles by connection; name_of: returns the name of an API."""
+    distinct = {(link.partition("-")[0], id(profile)): profile for link, profile in profiles.items()}
     for server, key, newest in sorted(
-        {(server, *each) for (server, _), talk in voices.items() for each in talk.offered.items()}
+        {(server, *each) for (server, _), profile in distinct.items() for each in profile.offered.items()}
     ):
         yield server, name_of(key) or str(key), newest

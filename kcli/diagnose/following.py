@@ -72,7 +72,7 @@ class Follower:
         self.source = FactSource(read, store, **options)  # type: ignore[arg-type]
         self.packets = 0
         self.unknown: list[Unknown] = []  # names of the scope that no capture has had so far
-        self.met: set[str] = set()  # kinds whose names captures have had
+        self.found_kinds: set[str] = set()  # kinds whose names captures have had
         self.over = False
 
     def judgements(self) -> Iterator[list[Finding]]:
@@ -114,8 +114,8 @@ class Follower:
             every = [*found.findings, *found.explained]
             missing = [*unknown_times(self.source.capture.time, self.scope)]
             missing += unknown_names(self.store, [STDIN], self.scope, every, {})
-            self.met |= {kind for kind, _ in self.scope.named()} - {each.kind for each in missing}
-            self.unknown = [each for each in missing if each.kind not in self.met]
+            self.found_kinds |= {kind for kind, _ in self.scope.named()} - {each.kind for each in missing}
+            self.unknown = [each for each in missing if each.kind not in self.found_kinds]
         self.judged(found.findings)
         self.store.forget()
         return found.findings
@@ -135,12 +135,12 @@ def follow(paths: Sequence[str], scope: Scope, every: float = EVERY_S, **options
 
 def news(judgements: Iterator[Sequence[Finding]]) -> Iterator[Finding]:
     """Yield each finding once."""
-    told: set[tuple[Any, ...]] = set()
+    reported: set[tuple[Any, ...]] = set()
     for found in judgements:
         for each in found:
             key = each.finding, *((kind, one_of(name)) for kind, name in sorted(each.subject.items()))
-            if key not in told:
-                told.add(key)
+            if key not in reported:
+                reported.add(key)
                 yield each
 
 

@@ -34,13 +34,13 @@ NAMES: dict[str, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A name that no capture has. kind: group, client, topic, or packet for a time. here: the names of this kind in the
-    captures.
+    """A name that no capture has. kind: group, client, topic, or packet for a time. known_names: the names of this
+    kind in the captures.
     """
 
     kind: str
     name: str
-    here: tuple[str, ...]
+    known_names: tuple[str, ...]
 
 
 def unknown_times(time: CapturedTime, scope: Scope) -> Iterator[Unknown]:

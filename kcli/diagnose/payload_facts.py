@@ -55,9 +55,9 @@ class Unread:
         note(self.reasons, reason)
         if schema is not None:
             note(self.schemas, schema)
-        self.meet(seen)
+        self.add_client(seen)
 
-    def meet(self, seen: Sighting) -> None:
+    def add_client(self, seen: Sighting) -> None:
         """Remember a client that wrote or read such a payload."""
         note(self.writers if seen.produced else self.readers, seen.client)
 
@@ -86,12 +86,12 @@ class Tally:
             self.readable += 1
             self.framed += payload.schema is not None
 
-    def meet(self, seen: Sighting) -> None:
+    def add_client(self, seen: Sighting) -> None:
         """Remember a client of a record that was counted before, at its write or an earlier read."""
-        place = seen.partition, seen.offset
+        position = seen.partition, seen.offset
         for each in (self.wrong, self.bare):
-            if place in each.places:
-                each.meet(seen)
+            if position in each.places:
+                each.add_client(seen)
 
     def unread(self) -> list[Unread]:
         """Return the payloads that can't be decoded. A payload without a schema id is wrong if most others have one."""
@@ -113,7 +113,7 @@ class PayloadFacts(CaptureDecoder[RecordSink]):
         """Return rows of `unread_payloads`."""
         try:
             for captured, unfold in self.sink.unfolded(moved):
-                self.take(captured, unfold)
+                self.count(captured, unfold)
         except InputError:
             pass  # the first reading reports it
         if self.decoder.failure is not None:
@@ -124,7 +124,7 @@ class PayloadFacts(CaptureDecoder[RecordSink]):
             for unread in (*tally.unread(), *([Unread()] if tally.unknown else []))
         ]
 
-    def take(self, captured: CapturedField, unfold: Unfolding) -> None:
+    def count(self, captured: CapturedField, unfold: Unfolding) -> None:
         """Count each record of a field once, even if several exchanges have it."""
         exchange, _, found = captured
         produced = exchange.api_key == PRODUCE
@@ -146,7 +146,7 @@ class PayloadFacts(CaptureDecoder[RecordSink]):
                 return
             tally = self.tallies[topic, which] = Tally()
         if not new:
-            tally.meet(seen)
+            tally.add_client(seen)
         elif (data := bytes_of(row[which])) is not None:
             tally.add(self.decoder.decode(topic, which, data, headers_of(row["headers"])), seen)
 

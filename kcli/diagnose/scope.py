@@ -32,10 +32,10 @@ class Scope:
     @property
     def times(self) -> str:
         """Return the chosen time in words: "since 2026-11-21T09:14:02Z"; "": any."""
-        asked = (("since", self.since), ("until", self.until))
-        return " ".join(f"{word} {instant(ns)}" for word, ns in asked if ns is not None)
+        bounds = (("since", self.since), ("until", self.until))
+        return " ".join(f"{word} {instant(ns)}" for word, ns in bounds if ns is not None)
 
-    def wants(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
+    def includes(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
         """Return whether a finding is about the chosen names. groups: group ids by client; topics: the names of the
         chosen topic, if that is an id.
         """
@@ -63,8 +63,8 @@ ALL = Scope()
 
 def kinds_match(finding: Finding, kinds: Sequence[str], names: set[str]) -> bool:
     """Return whether a finding's subject has none of these kinds, or one of the chosen names."""
-    there = [finding.names(kind) for kind in kinds if kind in finding.subject]
-    return not there or not names.isdisjoint(chain.from_iterable(there))
+    subject_names = [finding.names(kind) for kind in kinds if kind in finding.subject]
+    return not subject_names or not names.isdisjoint(chain.from_iterable(subject_names))
 
 
 def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Finding]:
@@ -75,4 +75,4 @@ def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Findi
     named = {
         row["topic"] for row in store.ask("SELECT topic, topic_id FROM topic_names") if row["topic_id"] == scope.topic
     }
-    return [each for each in found if scope.wants(each, groups, named)]
+    return [each for each in found if scope.includes(each, groups, named)]

@@ -24,7 +24,7 @@ SMALL = 1 << 22  # bytes: with fewer rows, optimizing a query or numbering texts
 ROWS = 50_000  # rows of a table that are collected before they become a record batch
 # Most bytes of rows in memory while captures are read: those of 400 MB of small requests. Files cost a tenth of the
 # time. If there are more rows, all are written to files, so that DuckDB later has memory for tables of that many.
-HELD = 192 << 20  # bytes
+MOST_BUFFERED = 192 << 20  # bytes
 
 # Tables with topics by name and by id.
 OF_TOPICS = ("fetch_partitions", "produce_partitions", "record_batches")
@@ -64,13 +64,13 @@ class FactStore(RuleTables):
     given: the tables that are filled with rows; by default those that rules read.
     """
 
-    def __init__(self, given: frozenset[str] = READ) -> None:
-        super().__init__(memory=STORE_MEMORY, given=given)
-        self.columns = {name: (TABLES | FACTS)[name].columns for name in given}
+    def __init__(self, filled: frozenset[str] = READ) -> None:
+        super().__init__(memory=STORE_MEMORY, filled=filled)
+        self.columns = {name: (TABLES | FACTS)[name].columns for name in filled}
         self.rows: dict[str, list[tuple[Any, ...]]] = {}
         self.late: dict[str, Callable[[], Iterable[tuple[Any, ...]]]] = {}
-        self.held: dict[str, list[Any]] = {}
-        self.held_bytes = 0
+        self.buffered: dict[str, list[Any]] = {}
+        self.buffered_bytes = 0
         self.files: dict[str, list[Path]] = {}  # with rows of each table, in order of arrival
         self.unjoined = 0  # IP fragments of incomplete datagrams
         self.nameless = False  # whether a row has a topic id without a name
@@ -78,7 +78,7 @@ class FactStore(RuleTables):
         self.words: Words | None = None  # the numbers of texts; None while rows are few and hold the texts
         self.kinds_made: set[str] = set()  # kinds of texts that are ENUM types or tables in DuckDB
         self.views_made: list[str] = []  # views over registered tables
-        self.awaited: list[str] = []  # announced queries
+        self.announced: list[str] = []  # announced queries
         self.lean: dict[str, set[str]] = {}  # prepared tables with only some columns, by name; these columns
         self.before: dict[str, set[str]] = {}  # the columns of a table before it is made again with more
 
@@ -103,44 +103,48 @@ class FactStore(RuleTables):
                 self.nameless_ids |= nameless_in(batch)
         if self.words is not None and table in LARGEST:
             batch = self.words.numbered(table, batch)
-        self.hold(table, batch)
-        if self.words is None and self.held_bytes >= SMALL:
+        self.buffer(table, batch)
+        if self.words is None and self.buffered_bytes >= SMALL:
             self.number()
-        if self.held_bytes > HELD:
-            self.spill_held()
+        if self.buffered_bytes > MOST_BUFFERED:
+            self.spill()
 
-    def hold(self, table: str, batch: Any) -> None:
+    def buffer(self, table: str, batch: Any) -> None:
         """Add a record batch to those in memory."""
-        self.held.setdefault(table, []).append(batch)
-        self.held_bytes += batch.nbytes
+        self.buffered.setdefault(table, []).append(batch)
+        self.buffered_bytes += batch.nbytes
 
     def number(self) -> None:
         """Number the texts in the rows so far, and in all later rows."""
         self.words = Words()
         for table in LARGEST:
-            batches = self.held.pop(table, [])
-            self.held_bytes -= sum(each.nbytes for each in batches)
+            batches = self.buffered.pop(table, [])
+            self.buffered_bytes -= sum(each.nbytes for each in batches)
             for each in batches:
-                self.hold(table, self.words.numbered(table, each))
+                self.buffer(table, self.words.numbered(table, each))
 
-    def spill_held(self) -> None:
+    def spill(self) -> None:
         """Write the rows in memory to files. They are Arrow streams without compression, with dictionaries per
         batch.
         """
         import pyarrow
 
-        for table in [*self.held]:
-            batches, files = self.held.pop(table), self.files.setdefault(table, [])
+        for table in [*self.buffered]:
+            batches, files = self.buffered.pop(table), self.files.setdefault(table, [])
             files.append(Path(self.folder.name) / f"{table}-{len(files)}.arrows")
-            batches = [*self.alike(table, batches)]
+            batches = [*self.with_same_types(table, batches)]
             with pyarrow.OSFile(str(files[-1]), "wb") as file, pyarrow.ipc.new_stream(file, batches[0].schema) as out:
                 for each in batches:
                     out.write_batch(each)
-        self.held_bytes = 0
+        self.buffered_bytes = 0
 
-    def alike(self, table: str, batches: Iterable[Any]) -> Iterable[Any]:
+    def with_same_types(self, table: str, batches: Iterable[Any]) -> Iterable[Any]:
         """Return a table's record batches, cast so that all have the same types."""
-        return batches if self.words is None or table not in self.words.columns else self.words.alike(table, batches)
+        return (
+            batches
+            if self.words is None or table not in self.words.columns
+            else self.words.with_same_types(table, batches)
+        )
 
     def batches(self, table: str) -> Iterator[Any]:
         """Yield the rows of a table as record batches."""
@@ -148,13 +152,13 @@ class FactStore(RuleTables):
 
         for path in self.files.get(table, ()):
             yield from pyarrow.ipc.open_stream(pyarrow.memory_map(str(path)))
-        yield from self.held.get(table, ())
+        yield from self.buffered.get(table, ())
 
     def has(self, table: str) -> bool:
         """Return whether a table has rows."""
-        return table in self.files or any(each.num_rows for each in self.held.get(table, ()))
+        return table in self.files or any(each.num_rows for each in self.buffered.get(table, ()))
 
-    def suit(self) -> None:
+    def choose_optimizer(self) -> None:
         """Switch DuckDB's optimizer off while rows are few, as it takes longer than it saves."""
         self.execute(f"SET enable_optimizer = {'false' if self.is_small else 'true'}")
 
@@ -165,7 +169,7 @@ class FactStore(RuleTables):
 
     def expect(self, queries: Iterable[str]) -> list[str]:
         """Announce queries; see RuleTables."""
-        self.awaited += (found := in_turn(queries))
+        self.announced += (found := in_turn(queries))
         return found
 
     def provide(self, sql: str) -> None:
@@ -176,9 +180,9 @@ class FactStore(RuleTables):
             if not needed_of(table, [sql]) <= self.lean[table]:
                 self.before[table] = self.lean[table]
                 self.drop(table)
-        self.awaited.append(sql)
+        self.announced.append(sql)
         super().provide(sql)
-        self.awaited.remove(sql)
+        self.announced.remove(sql)
 
     def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Return the column names and rows of a query's result; see RuleTables."""
@@ -188,9 +192,9 @@ class FactStore(RuleTables):
 
     def drop_unread(self, answered: str) -> None:
         """Drop tables that no announced query reads any more; see RuleTables."""
-        if answered in self.awaited:
-            self.awaited.remove(answered)
-            for table in [each for each in self.lean if not needed_of(each, self.awaited)]:
+        if answered in self.announced:
+            self.announced.remove(answered)
+            for table in [each for each in self.lean if not needed_of(each, self.announced)]:
                 self.drop(table)
 
     def drop(self, table: str) -> None:
@@ -204,7 +208,7 @@ class FactStore(RuleTables):
         if self.words is None:
             return sql
         if table in LEAN:
-            self.lean[table] = needed_of(table, self.awaited) | self.before.pop(table, set())
+            self.lean[table] = needed_of(table, self.announced) | self.before.pop(table, set())
             sql = with_columns(sql, self.lean[table])
         if table in OF_NUMBERED:
             sql = NAMED_ALREADY.sub(r"\1\2", sql)
@@ -298,21 +302,21 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
 """)
         self.connection.unregister("words_given")
 
-    def said_topics(self) -> dict[str, str]:
+    def topic_names(self) -> dict[str, str]:
         """Return {topic id: name} as messages state them."""
         rows = (row for batch in self.batches("topic_names") for row in batch.to_pylist())
         return {row["topic_id"]: row["topic"] for row in sorted(rows, key=itemgetter("learnt_ns"), reverse=True)}
 
     def unnamed(self) -> set[str]:
         """Return the topic ids in rows of partitions that have no name anywhere."""
-        return self.nameless_ids - self.said_topics().keys() if self.nameless_ids else set()
+        return self.nameless_ids - self.topic_names().keys() if self.nameless_ids else set()
 
     def make_nameless_ids(self) -> None:
         """Make the table of topic ids that rows of partitions have without a name."""
         if "nameless_ids" not in self.made:
             kind = "topic_word" if self.is_typed("topic") else "VARCHAR"
-            given = batch_of_rows([(each,) for each in sorted(self.nameless_ids)], schema_of(ID))
-            self.connection.register("ids_given", given)
+            id_rows = batch_of_rows([(each,) for each in sorted(self.nameless_ids)], schema_of(ID))
+            self.connection.register("ids_given", id_rows)
             self.execute(f"CREATE TABLE nameless_ids AS SELECT CAST(topic_id AS {kind}) AS topic_id FROM ids_given")
             self.connection.unregister("ids_given")
             self.made.add("nameless_ids")
@@ -326,7 +330,7 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         for table in [*self.rows]:
             self.store(table)
         if self.files:
-            self.spill_held()
+            self.spill()
             give_back()
 
     def store(self, table: str) -> None:
@@ -342,10 +346,12 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         if table in self.late:
             self.rows[table] = [*self.late.pop(table)()]
             self.store(table)
-        given = [*self.alike(table, self.batches(table))] or [batch_of_rows([], schema_of(self.columns[table]))]
+        batches = [*self.with_same_types(table, self.batches(table))] or [
+            batch_of_rows([], schema_of(self.columns[table]))
+        ]
         if self.words is not None and table not in self.words.columns:
-            given = [*map(self.words.keyed, given)]
-        rows = pyarrow.Table.from_batches(given)
+            batches = [*map(self.words.keyed, batches)]
+        rows = pyarrow.Table.from_batches(batches)
         column, unread = self.unread_of(table)
         if unread:
             rows = without(rows, column, unread, where_they_are=table in self.files)
@@ -381,7 +387,7 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         for view in self.views_made:
             self.execute(f"DROP VIEW {view}")
         for table in self.made:
-            if table in self.given:
+            if table in self.filled:
                 self.connection.unregister(self.registered(table))
             else:
                 self.execute(f"DROP {kind_of(table)} {table}")
@@ -390,13 +396,13 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
             self.execute(f"DROP TABLE IF EXISTS {kind}_words")
             self.execute(f"RESET VARIABLE {kind}_words")
             self.execute(f"DROP TYPE IF EXISTS {kind}_word")
-        for each in (self.views_made, self.kinds_made, self.awaited, self.lean):
+        for each in (self.views_made, self.kinds_made, self.announced, self.lean):
             each.clear()
 
     def empty(self) -> None:
         """Forget the rows of exchanges and connections. Names of topics and the like are kept."""
         for table in OF_TRAFFIC:
-            self.held_bytes -= sum(each.nbytes for each in self.held.pop(table, ()))
+            self.buffered_bytes -= sum(each.nbytes for each in self.buffered.pop(table, ()))
             for path in self.files.pop(table, ()):
                 path.unlink()
         self.words, self.nameless = None, False

@@ -14,20 +14,20 @@ def share_topic_names(stores: Sequence[FactStore]) -> None:
     """
     if not any(store.unnamed() for store in stores):
         return
-    said = {METADATA_ID: CLUSTER_METADATA}
-    said |= {topic_id: topic for store in stores for topic_id, topic in store.said_topics().items()}
-    teach(stores, said)
+    names = {METADATA_ID: CLUSTER_METADATA}
+    names |= {topic_id: topic for store in stores for topic_id, topic in store.topic_names().items()}
+    add_names(stores, names)
     left = [store.unnamed() for store in stores]
     if any(left[at] & other for at in range(len(left)) for other in left[:at]):
         found: dict[str, str] = {}
         for store in stores:
-            store.suit()
+            store.choose_optimizer()
             found |= {row["topic_id"]: row["topic"] for row in store.ask("SELECT topic_id, topic FROM topic_by_id")}
             store.forget()
-        teach(stores, found)
+        add_names(stores, found)
 
 
-def teach(stores: Sequence[FactStore], names: dict[str, str]) -> None:
+def add_names(stores: Sequence[FactStore], names: dict[str, str]) -> None:
     """Add the names of topics, by id, to the stores that lack them."""
     for store in stores:
         for topic_id in sorted(store.unnamed() & names.keys()):

@@ -38,11 +38,11 @@ ORDER BY topic
 
 def unjudged_parts(store: FactStore, seconds: float, files: str, found: Iterable[Finding]) -> list[Unjudged]:
     """List the parts that were not judged, the largest first. seconds: the captured time. files: names of the captures
-    for commands. found: the findings, which may tell of a part.
+    for commands. found: the findings; a part that they name is left out.
     """
-    told = {name for each in found if each.finding in OF_HANDSHAKES for name in each.names("broker")}
+    reported = {name for each in found if each.finding in OF_HANDSHAKES for name in each.names("broker")}
     return [
-        *undecodable(store, files, told),
+        *undecodable(store, files, reported),
         *unjoined(store),
         *one_way(store),
         *wrong_clock(store),
@@ -122,9 +122,9 @@ ORDER BY position(concat(' ', kind, ' ') IN ' encrypted unfinished cut-foreign f
 SEE = """kcli sql "SELECT timestamp, connection, bytes, reason FROM undecodable WHERE event != 'not-kafka'\""""
 
 
-def undecodable(store: FactStore, files: str, told: Container[str]) -> Iterator[Unjudged]:
-    """Yield the parts that are not Kafka, and the Kafka parts that cannot be read. told: servers with findings about
-    their handshakes.
+def undecodable(store: FactStore, files: str, reported: Container[str]) -> Iterator[Unjudged]:
+    """Yield the parts that are not Kafka, and the Kafka parts that cannot be read. reported: servers with findings
+    about their handshakes.
     """
     if not store.has("undecodable"):
         return
@@ -137,20 +137,20 @@ def undecodable(store: FactStore, files: str, told: Container[str]) -> Iterator[
         amount = f"{row['bytes']:,} bytes on {links}"
         if row["kind"] == "foreign":
             yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
-        elif row["kind"] == "unfinished" and row["servers"][0] not in told:
+        elif row["kind"] == "unfinished" and row["servers"][0] not in reported:
             shakes = counted(row["connections"], "TLS handshake")
             yield Unjudged(f"{shakes} with {to} that did not end well: no Kafka in them", "the logs of both ends")
         elif row["kind"] == "cut-foreign":
-            what = f"{links} to {to}, maybe Kafka's: the snapshot length cuts off their packets"
-            yield Unjudged(what, WHOLE_PACKETS, unread=True)
+            text = f"{links} to {to}, maybe Kafka's: the snapshot length cuts off their packets"
+            yield Unjudged(text, WHOLE_PACKETS, unread=True)
         elif row["kind"] in MISSING and row["bytes"]:
-            what, remedy = MISSING[row["kind"]]
+            text, remedy = MISSING[row["kind"]]
             beside = f", and {rest:,} in the same frames" if rest and row is missing else ""
             beside += cut_exchanges(store) if row["kind"] == "cut" else ""
-            yield Unjudged(f"{amount} {what}{beside}", remedy, f"{SEE} {files}", unread=True)
+            yield Unjudged(f"{amount} {text}{beside}", remedy, f"{SEE} {files}", unread=True)
         elif row["bytes"] and (row["kind"] == "unreadable" or (row["kind"] == "rest" and missing is None)):
-            what, remedy = f"{amount} that are there and do not decode", "the table undecodable says where and why"
-            yield Unjudged(what, remedy, f"{SEE} {files}")
+            text, remedy = f"{amount} that are there and do not decode", "the table undecodable says where and why"
+            yield Unjudged(text, remedy, f"{SEE} {files}")
 
 
 def cut_exchanges(store: FactStore) -> str:
@@ -179,9 +179,9 @@ def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
         servers.setdefault(spoken, []).extend(row["servers"])
         links[spoken] += row["connections"]
     for spoken, named in servers.items():
-        what = f"{counted(links[spoken], 'connection')} of {spoken} to {few_of(sorted(named), NAMED)}"
-        lacking = "of these connections, which the key log given lacks" if spoken in keyless else "of TLS"
-        yield Unjudged(what, f"--key-log FILE with the secrets {lacking}", unread=True)
+        text = f"{counted(links[spoken], 'connection')} of {spoken} to {few_of(sorted(named), NAMED)}"
+        which = "of these connections, which the key log given lacks" if spoken in keyless else "of TLS"
+        yield Unjudged(text, f"--key-log FILE with the secrets {which}", unread=True)
 
 
 def tls_text(spoken: Iterable[str]) -> str:

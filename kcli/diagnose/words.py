@@ -82,11 +82,11 @@ class Numbers:
             found = self.numbers_of(self.last.to_pylist())
             self.places = numpy.array(found, self.kind)
         indices = column.indices
-        there, given = indices.buffers()
-        given = numpy.frombuffer(given, numpy.int32)[indices.offset : indices.offset + len(indices)]
+        validity, codes = indices.buffers()
+        codes = numpy.frombuffer(codes, numpy.int32)[indices.offset : indices.offset + len(indices)]
         made = numpy.empty(len(indices), self.places.dtype)
-        bits = None if there is None else numpy.frombuffer(there, numpy.uint8)
-        put_numbers(self.places, given, bits, indices.offset, made)
+        bits = None if validity is None else numpy.frombuffer(validity, numpy.uint8)
+        put_numbers(self.places, codes, bits, indices.offset, made)
         return made
 
     def column(self, numbers: Any) -> Any:
@@ -150,7 +150,7 @@ class Words:
                 of_rows[row] = numbers.number(API.format(batch.column("api_key")[row].as_py()))
         return of_rows
 
-    def alike(self, table: str, batches: Iterable[Any]) -> Iterator[Any]:
+    def with_same_types(self, table: str, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield record batches whose numbers have the latest type, as earlier ones may be narrower."""
         kinds = {name: self.kinds[kind] for name, kind in self.columns[table].items()}
         for batch in batches:

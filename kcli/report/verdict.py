@@ -10,15 +10,15 @@ from typing import Any
 from kcli import diagnose
 from kcli.counting import counted, few_of
 from kcli.diagnose import Diagnosis
-from kcli.diagnose.telling import (
+from kcli.diagnose.finding_text import (
     DAY,
     NAMED,
+    FindingText,
     Period,
-    ToldFinding,
     checked_text,
     counted_by_severity,
+    finding_text,
     period_of,
-    told,
     unjudged_text,
 )
 from kcli.report.asking import AnsweredQuestion, Answers
@@ -31,14 +31,14 @@ ORDER = (BAD, WARNING, NOTE, GOOD)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """level: bad, warning, note or good. section: the answer that shows more, if one does. told: what `kcli diagnose`
-    says, of its findings.
+    """level: bad, warning, note or good. section: the answer that shows more, if one does. full: the text of `kcli
+    diagnose` with advice and command; None: the finding is of the report itself.
     """
 
     level: str
     text: str
     section: str
-    told: ToldFinding | None = None
+    full: FindingText | None = None
 
 
 NOTHING = Finding(
@@ -61,7 +61,7 @@ class Verdict:
 def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     """Return the verdict on captures: what `kcli diagnose` finds, what it can't judge, and who would be refused."""
     period = period_of(diagnosis)
-    found = [told_finding(told(each, period)) for each in diagnosis.findings]
+    found = [finding_of(finding_text(each, period)) for each in diagnosis.findings]
     found += [
         Finding(NOTE, f"Not judged: {unjudged_text(part)}.", "lost" if part.see else "") for part in diagnosis.unjudged
     ]
@@ -84,7 +84,7 @@ def judge(answers: Answers) -> Verdict:
     seconds = (answers.last_ns - answers.first_ns) / 1e9 if answers.first_ns and answers.last_ns else 0.0
     findings_answer = answers.by_name.get("findings")
     every = [diagnose.Finding.of_row(row) for row in (findings_answer.dicts() if findings_answer else ())]
-    found = [told_finding(told(each, Period(seconds > DAY))) for each in every]
+    found = [finding_of(finding_text(each, Period(seconds > DAY))) for each in every]
     found += noted(answers)
     if answers.first_ns is None:
         return Verdict(NOTE, "No Kafka in here", [NOTHING, *in_order(found)])
@@ -93,7 +93,7 @@ def judge(answers: Answers) -> Verdict:
     return Verdict(verdict.level, f"{counted(checks(), 'check')}: {counts}", verdict.findings)
 
 
-def told_finding(each: ToldFinding) -> Finding:
+def finding_of(each: FindingText) -> Finding:
     return Finding(LEVELS[each.severity], each.text, "", each)
 
 

@@ -38,15 +38,15 @@ class RuleTables(DuckDbSession):
     """Makes the tables that rules read, and answers queries over them. Raises UsageError if DuckDB is missing.
 
     views: the SQL of each table filled from captures, unless a subclass fills them. memory: MiB at most; the rest goes
-    to a temporary folder. given: the tables filled from captures.
+    to a temporary folder. filled: the tables filled from captures.
     """
 
     def __init__(
-        self, views: Mapping[str, str] | None = None, memory: int = QUERY_MEMORY, given: frozenset[str] = READ
+        self, views: Mapping[str, str] | None = None, memory: int = QUERY_MEMORY, filled: frozenset[str] = READ
     ) -> None:
         require("kcli diagnose", "sql")
         super().__init__("kcli-diagnose-", MACROS, memory, threads=1)
-        self.views, self.given = views or {}, given
+        self.views, self.filled = views or {}, filled
         self.made: set[str] = set()
         self.left_out: Collection[Any] = ()
         self.lines_left_out: Collection[Any] = ()
@@ -56,7 +56,7 @@ class RuleTables(DuckDbSession):
         """Make a prepared table or one filled from captures, after the tables that it is made of; ignore any other
         name.
         """
-        if table in self.made or not (table in PREPARED or table in self.given):
+        if table in self.made or not (table in PREPARED or table in self.filled):
             return
         self.made.add(table)
         if table in PREPARED:
@@ -113,7 +113,7 @@ class RuleTables(DuckDbSession):
     def forget(self) -> None:
         """Drop all tables."""
         for table in self.made:
-            self.execute(f"DROP {'VIEW' if table in self.given else kind_of(table)} {table}")
+            self.execute(f"DROP {'VIEW' if table in self.filled else kind_of(table)} {table}")
         self.made.clear()
 
     def provide(self, sql: str) -> None:

@@ -11,8 +11,8 @@ from kcli.capture.captured_time import CapturedTime
 from kcli.cli.diagnose.text import finding_lines, text_lines
 from kcli.cli.main import main
 from kcli.diagnose import Diagnosis
+from kcli.diagnose.finding_text import by_kind, others_text
 from kcli.diagnose.overview import Overview
-from kcli.diagnose.telling import by_kind, others_text
 from kcli.finding import Finding
 from tests.diagnose.captured import DATA
 

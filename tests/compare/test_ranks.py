@@ -8,14 +8,14 @@ from statistics import NormalDist
 import numpy
 import pytest
 
-from kcli.compare.ranks import beyond_chance, inner_range, rank_test, ways_of
+from kcli.compare.ranks import beyond_chance, inner_range, orders_by_pairs, rank_test
 
 
 def test_ways_are_those_of_every_order() -> None:
     counts = [0] * 13
     for first in itertools.combinations(range(7), 3):
         counts[sum(a > b for a in first for b in set(range(7)) - set(first))] += 1
-    assert ways_of(3, 4) == counts
+    assert orders_by_pairs(3, 4) == counts
 
 
 def test_samples_apart_are_as_probable_as_their_order() -> None:

@@ -12,7 +12,7 @@ from kcli.capture.statistics import Figures, StatisticsSink
 from kcli.cli.decode.pcap.closing import closing
 from kcli.cli.decode.pcap.table import ExchangeTable
 from kcli.diagnose import diagnose
-from kcli.diagnose.telling import checked_text
+from kcli.diagnose.finding_text import checked_text
 from tests.capture.decoding import as_values, pieces
 from tests.capture.messages import request, response
 from tests.capture.wires import DATA, MILLISECOND, SAMPLES, START, Wire, pcap

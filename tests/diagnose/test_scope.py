@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from kcli.diagnose import Diagnosis, Finding, Scope, diagnose
-from kcli.diagnose.telling import checked_text
+from kcli.diagnose.finding_text import checked_text
 from tests.diagnose.captured import DATA
 
 S = 10**9
@@ -42,8 +42,8 @@ def test_a_time_chooses_what_is_told_and_not_what_is_judged() -> None:
 def test_the_time_of_a_finding_overlaps(since: int | None, until: int | None, told: bool) -> None:
     finding = Finding("f", "info", {}, {"from": "1970-01-01T00:00:10.000000Z", "to": "1970-01-01T00:00:12.000000Z"}, "")
     scope = Scope(since=since and since * S, until=until and until * S)
-    assert scope.wants(finding, {}, set()) == told
-    assert scope.wants(Finding("packet-loss", "info", {}, {}, ""), {}, set())  # sums have no times
+    assert scope.includes(finding, {}, set()) == told
+    assert scope.includes(Finding("packet-loss", "info", {}, {}, ""), {}, set())  # sums have no times
 
 
 def test_a_time_without_a_packet_is_told_as_a_name_that_is_not_there() -> None:

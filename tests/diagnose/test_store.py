@@ -32,7 +32,7 @@ def test_a_table_that_nobody_filled_has_no_row() -> None:
 
 @pytest.mark.parametrize("held", [1 << 28, 100, 0])
 def test_rows_are_read_where_they_are_held_or_have_gone(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "HELD", held)
+    monkeypatch.setattr(stores, "MOST_BUFFERED", held)
     with FactStore() as store:
         fill(store, 0, 9)
         assert [*store.ask(MARKS)] == [{"rows": 9, "ids": 36}]
@@ -41,7 +41,7 @@ def test_rows_are_read_where_they_are_held_or_have_gone(held: int, monkeypatch: 
 
 @pytest.mark.parametrize("held", [1 << 28, 0])
 def test_what_was_asked_counts_rows_that_come_later(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "HELD", held)
+    monkeypatch.setattr(stores, "MOST_BUFFERED", held)
     with FactStore() as store:
         assert [*store.ask(MARKS)] == [{"rows": 0, "ids": None}]
         assert [*store.ask("SELECT count(*) AS n FROM nodes")] == [{"n": 0}]
@@ -66,7 +66,7 @@ def test_texts_that_repeat_compare_as_texts_do(
     """A name that only an unknown API's number gives is one of them, and so are none, and names that come later."""
     monkeypatch.setattr(stores, "SMALL", small)
     monkeypatch.setattr(stores, "MOST_WORDS", most)
-    monkeypatch.setattr(stores, "HELD", held)
+    monkeypatch.setattr(stores, "MOST_BUFFERED", held)
     names = [each.name for each in FACTS["exchange_facts"].columns]
     with FactStore() as store:
         for turn, client in enumerate(("zoe", None, "adam")):

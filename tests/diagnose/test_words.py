@@ -35,7 +35,7 @@ def test_rows_from_before_there_were_many_texts_become_as_those_behind_it() -> N
     few = words.numbered("t", rows("a", None))
     many = words.numbered("t", rows(*(str(number) for number in range(1 << 16))))
     assert (few.schema.field(0).type, many.schema.field(0).type) == (pyarrow.uint16(), pyarrow.uint32())
-    first, second = words.alike("t", [few, many])
+    first, second = words.with_same_types("t", [few, many])
     assert first.schema == second.schema and first.column("topic").to_pylist() == [1, 0]
     assert second.column("topic")[-1].as_py() == (1 << 16) + 1
 

@@ -30,7 +30,7 @@ def answers_of(paths: Sequence[Path], **options: Any) -> Answers:
     """What the report says of captures."""
     with FactStore(PAGE) as store:
         read_facts([str(path) for path in paths], store, lambda count: None, options)
-        store.suit()
+        store.choose_optimizer()
         return ask_captures(store)
 
 

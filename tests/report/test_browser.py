@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.diagnose.telling import ToldFinding
+from kcli.diagnose.finding_text import FindingText
 from kcli.report.asking import Answers
 from kcli.report.page import render
 from kcli.report.verdict import Finding, Verdict
@@ -206,7 +206,7 @@ def test_no_table_scrolls_sideways_on_a_laptop(page: Page, report: Path) -> None
 @pytest.mark.parametrize("width", [360, 420, 1320])
 def test_findings_with_their_commands_fit(width: int, page: Page, answers: Answers, tmp_path: Path) -> None:
     query = "SELECT connection, client_id, closed, closed_by, closed_how, unanswered FROM connections ORDER BY closed"
-    told = ToldFinding("slow-broker", "critical", "late", (("do", "wait"),), f'kcli sql "{query}" {"night" * 40}.pcap')
+    told = FindingText("slow-broker", "critical", "late", (("do", "wait"),), f'kcli sql "{query}" {"night" * 40}.pcap')
     path = tmp_path / "report.html"
     path.write_text(render(answers, "t", "s", Verdict("bad", "1 thing", [Finding("bad", "late", "", told)])))
     page.open(path, width)

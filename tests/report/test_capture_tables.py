@@ -21,7 +21,7 @@ COUNT = "SELECT count(*), count(DISTINCT connection) FROM exchange_facts"
 
 
 @pytest.mark.parametrize("small", [stores.SMALL, 0])
-@pytest.mark.parametrize("held", [stores.HELD, 0])
+@pytest.mark.parametrize("held", [stores.MOST_BUFFERED, 0])
 def test_the_facts_of_a_diagnosis_answer_as_those_of_the_page_alone(
     samples: Path, small: int, held: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -30,7 +30,7 @@ def test_the_facts_of_a_diagnosis_answer_as_those_of_the_page_alone(
     paths = [*(samples / name for name in names), DATA / "leader-moves-events.pcap.zst"]
     expected = answers_of(paths)
     monkeypatch.setattr(stores, "SMALL", small)
-    monkeypatch.setattr(stores, "HELD", held)
+    monkeypatch.setattr(stores, "MOST_BUFFERED", held)
     with FactStore(PAGE) as store:
         assert diagnose_into(store, Captures([*map(str, paths)])).checked
         answers = ask_captures(store)

@@ -49,7 +49,7 @@ def test_roles_and_buckets(tmp_path: Path) -> None:
     written([path], tmp_path / "tables")
     with ReportEngine(tmp_path / "tables") as tables, FactStore(PAGE) as store:
         read_facts([str(path)], store, lambda count: None, {})
-        store.suit()
+        store.choose_optimizer()
         for answers, run in ((ask_fleet(tables), tables.run), (ask_captures(store), store.answer)):
             brokers = run("SELECT client_id, address FROM inner_clients ORDER BY address")[1]
             assert brokers == [("sender", "10.0.0.10"), ("follower", "10.0.0.3"), ("3", "10.0.0.9")]

@@ -8,8 +8,8 @@ from typing import Any
 from kcli import diagnose
 from kcli.capture.captured_time import CapturedTime
 from kcli.diagnose import Diagnosis, Unjudged
+from kcli.diagnose.finding_text import finding_text
 from kcli.diagnose.overview import Overview
-from kcli.diagnose.telling import told
 from kcli.report.asking import AnsweredQuestion, Answers
 from kcli.report.questions import FOUND, QUESTIONS
 from kcli.report.verdict import judge, judge_captures
@@ -46,7 +46,7 @@ def test_a_fleet_is_judged_by_what_was_found_as_its_tables_were_made() -> None:
     verdict = judge(answers(findings=rows, errors=errors, throttling=[{"client_id": "c", "longest_wait_ms": 1200}]))
     assert verdict.level == "bad" and verdict.headline.endswith(" checks: 1 critical, 1 warning")
     assert [each.level for each in verdict.findings] == ["bad", "warning"]
-    told = verdict.findings[0].told
+    told = verdict.findings[0].full
     assert told is not None and told.text == "late; broker 3; 12:31:18 to 12:31:19Z"
     assert told.details == (("do", "wait"), ("ruled out", "loss")) and told.see == "kcli stats FILE..."
 
@@ -93,7 +93,7 @@ def test_a_capture_is_judged_by_diagnose() -> None:
         "49 answers late; brokers 3, b:9092",
         "Not judged: TLS; remedy: --key-log.",
     ]
-    assert verdict.findings[0].told == told(slow)  # what a terminal shows, too
+    assert verdict.findings[0].full == finding_text(slow)  # what a terminal shows, too
     assert judge_captures(answers(), replace(diagnosis, findings=[])).headline.endswith("1.0 s: nothing found")
     assert judge_captures(answers(), replace(diagnosis, findings=[], judged=False)).headline == "No Kafka in here"
     sealed = [Unjudged("18 connections of TLS 1.3 to b:9093", "--key-log FILE")]

@@ -40,12 +40,12 @@ def told(paths: Iterable[Path]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", ["rebalance-storm-shipments", "hanging-transaction-settlement", "duplicates-seats"])
-@pytest.mark.parametrize("held", [stores.HELD, 0])
+@pytest.mark.parametrize("held", [stores.MOST_BUFFERED, 0])
 def test_two_clusters_with_the_same_names_are_told_as_each_alone(
     name: str, held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where rows do not fit into memory."""
-    monkeypatch.setattr(stores, "HELD", held)
+    monkeypatch.setattr(stores, "MOST_BUFFERED", held)
     here, there = DATA / f"{name}.pcap.zst", tmp_path / "there.pcap"
     [cluster] = clusters(here)
     there.write_bytes(pcap([*elsewhere(packets_of(here), cluster)]))

@@ -67,7 +67,7 @@ def test_a_parenthesis_that_nothing_closes_is_told() -> None:
 def test_a_rule_that_is_asked_in_stages_finds_the_same(name: str) -> None:
     with FactStore() as store:
         read_facts([str(DATA / name)], store, lambda _count: None, {})
-        store.suit()
+        store.choose_optimizer()
         for rule in WITH_HEADS:
             in_stages, at_once = (sorted(map(str, store.ask(rule.sql, first))) for first in (rule.rests_on, ()))
             assert in_stages == at_once
@@ -84,7 +84,7 @@ def test_a_rule_whose_head_finds_nothing_is_not_asked(monkeypatch: pytest.Monkey
     monkeypatch.setattr(FactStore, "answer", noted)
     with FactStore() as store:
         read_facts([str(DATA / "rebalance-storm-shipping.pcap.zst")], store, lambda _count: None, {})
-        store.suit()
+        store.choose_optimizer()
         judged = judge_clusters(store, "FILE")
         found = {each.finding for each in (*judged.kept, *judged.explained)}
     heads = {each.finding: first_of(each.sql, each.rests_on[0]) for each in WITH_HEADS}

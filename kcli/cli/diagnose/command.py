@@ -69,7 +69,7 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     require("kcli diagnose", "sql")
     from kcli.diagnose import Scope
     from kcli.diagnose import diagnose as run
-    from kcli.diagnose.telling import unknown_text
+    from kcli.diagnose.finding_text import unknown_text
 
     if options["metrics"] and not options["follow"]:
         raise UsageError("--metrics: --follow is missing: metrics are for a live stream")
@@ -140,7 +140,7 @@ def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], optio
 
 def judgements_of(follower: Follower, *, quiet: bool) -> Iterator[list[Finding]]:
     """Yield findings as they appear. Reports once which of the names asked for occur nowhere, and again at the end."""
-    from kcli.diagnose.telling import unknown_text
+    from kcli.diagnose.finding_text import unknown_text
 
     is_reported = quiet
     for found in follower.judgements():

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kcli.cli.diagnose.text import finding_lines
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
-from kcli.diagnose.telling import counted_by_severity
+from kcli.diagnose.finding_text import counted_by_severity
 from kcli.finding import Finding
 from kcli.pipeline.derived.judged_tables import FILES
 from kcli.shell import quoted

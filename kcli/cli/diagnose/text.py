@@ -9,7 +9,16 @@ from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted
-from kcli.diagnose.telling import ANY_TIME, Detail, Period, by_kind, checked_text, period_of, told, unjudged_text
+from kcli.diagnose.finding_text import (
+    ANY_TIME,
+    Detail,
+    Period,
+    by_kind,
+    checked_text,
+    finding_text,
+    period_of,
+    unjudged_text,
+)
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis, Finding
@@ -30,7 +39,7 @@ def text_lines(found: Diagnosis, room: int | None, *, colour: bool) -> Iterator[
         details: set[Detail] = set()
         for each in group:
             yield from finding_lines(each, room, colour=colour, whole=number < SHOWN, period=period, known=details)
-            details.update(told(each).details)
+            details.update(finding_text(each).details)
     yield from checked_lines(found, room)
     if short := sum(map(len, kinds[SHOWN:])):
         yield f"The last {short} in full: --format jsonl"
@@ -45,7 +54,7 @@ def finding_lines(
     known: details that stand above, with a finding of the same kind; if it has no others, neither they nor the command
     are repeated. also: subjects of more findings of the kind.
     """
-    found = told(each, period)
+    found = finding_text(each, period)
     word = found.severity.upper() if found.severity == "critical" else found.severity
     indent = " " * (WIDTH + 2)
     head = f"{word:{WIDTH}}  "

@@ -21,7 +21,7 @@ from kcli.cli.terminal.commands import ShownCommand
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted, span_text
-from kcli.diagnose.telling import by_kind, others_text, period_of
+from kcli.diagnose.finding_text import by_kind, others_text, period_of
 from kcli.errors import InputError
 from kcli.extras import require
 from kcli.filelike import name_of

@@ -146,7 +146,7 @@ class CapturePage:
         with FactStore(PAGE) as store:
             with reading(self.paths, self.options["quiet"]) as moved:
                 source, damage = read_facts(self.paths, store, moved, read, self.chosen)
-            store.suit()
+            store.choose_optimizer()
             return MadePage(found, damage, self.write(out, store, found), source)
 
     def write(self, out: Any, store: FactStore, found: Diagnosis) -> int:

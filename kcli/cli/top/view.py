@@ -13,7 +13,7 @@ from kcli.cli.terminal.cells import cut, width
 from kcli.cli.top.exchanges import Wanted, bytes_of, left_out_text, table_of, wanted_by
 from kcli.cli.top.rows import SORTS, TABS, TableRow, lines_of, sorted_lines
 from kcli.counting import counted
-from kcli.diagnose.telling import counted_by_severity
+from kcli.diagnose.finding_text import counted_by_severity
 from kcli.metrics.figures import IDLE, REPLICATION, WINDOW_S, LiveFigures
 
 MOST_FINDINGS = 3  # shown in full

@@ -38,7 +38,7 @@ ANY_TIME = Period()
 
 
 @dataclass(frozen=True, slots=True)
-class ToldFinding:
+class FindingText:
     """A finding in words. text: with its subject and times. details: pairs such as ("do", advice), in order. see: a
     command; "": none.
     """
@@ -50,13 +50,13 @@ class ToldFinding:
     see: str
 
 
-def told(each: Finding, period: Period = ANY_TIME) -> ToldFinding:
+def finding_text(each: Finding, period: Period = ANY_TIME) -> FindingText:
     """Return a finding in words."""
     details = [("do", each.advice)]
     if each.ruled_out and each.severity != INFO:
         details.append(("ruled out", each.ruled_out))
-    text = f"{each.text}{unsaid_subject(each)}{time_text(each, period)}"
-    return ToldFinding(each.finding, each.severity, text, tuple(details), each.see)
+    text = f"{each.text}{missing_subject(each)}{time_text(each, period)}"
+    return FindingText(each.finding, each.severity, text, tuple(details), each.see)
 
 
 def by_kind(findings: Iterable[Finding]) -> list[list[Finding]]:
@@ -98,13 +98,13 @@ def time_text(each: Finding, period: Period) -> str:
     return f"; {first} to {last}Z"
 
 
-def unsaid_subject(each: Finding) -> str:
+def missing_subject(each: Finding) -> str:
     """Return the names of a subject that the text lacks: "; groups a, b". A kind is left out if the text has its first
     names.
     """
     every = {kind: each.names(kind) for kind in each.subject}
-    unsaid = {kind: names for kind, names in every.items() if any(name not in each.text for name in names[:NAMED])}
-    return "".join(f"; {names_text(kind, names)}" for kind, names in unsaid.items())
+    missing = {kind: names for kind, names in every.items() if any(name not in each.text for name in names[:NAMED])}
+    return "".join(f"; {names_text(kind, names)}" for kind, names in missing.items())
 
 
 def names_text(kind: str, names: Sequence[str]) -> str:
@@ -135,7 +135,7 @@ def unknown_text(unknown: Sequence[Unknown]) -> str:
 
 def lacking_text(unknown: Sequence[Unknown]) -> str:
     """List the missing names of a scope, with the known names of each kind."""
-    return "; ".join(f"no {each.kind} {each.name}; {here_text(each.kind, each.here)}" for each in unknown)
+    return "; ".join(f"no {each.kind} {each.name}; {here_text(each.kind, each.known_names)}" for each in unknown)
 
 
 def counted_by_severity(findings: Sequence[Finding]) -> str:

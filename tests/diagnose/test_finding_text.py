@@ -11,8 +11,8 @@ import pytest
 from kcli.capture.captured_time import CapturedTime
 from kcli.cli.main import main
 from kcli.diagnose import Diagnosis, diagnose
+from kcli.diagnose.finding_text import Period, checked_text, finding_text, time_text, unjudged_text
 from kcli.diagnose.overview import Overview
-from kcli.diagnose.telling import Period, checked_text, time_text, told, unjudged_text
 from kcli.finding import Finding
 from tests.capture.wires import DATA as CAPTURED
 from tests.capture.wires import SAMPLES
@@ -42,19 +42,19 @@ def test_what_is_seen_at_the_end_may_go_on() -> None:
 def test_all_that_a_finding_says_is_told() -> None:
     evidence = {"from": "2026-11-22T12:31:18.4Z", "to": "2026-11-22T12:31:19.1Z"}
     found = Finding("f", "warning", {"topic": "a"}, evidence, "wait", "a is slow", ruled_out="loss", see="kcli stats x")
-    said = told(found)
+    said = finding_text(found)
     assert (said.finding, said.severity, said.text) == ("f", "warning", "a is slow; 12:31:18 to 12:31:19Z")
     assert said.details == (("do", "wait"), ("ruled out", "loss")) and said.see == "kcli stats x"
     found.severity = "info"  # nothing is wrong that could have other causes
-    assert told(found).details == (("do", "wait"),)
+    assert finding_text(found).details == (("do", "wait"),)
 
 
 def test_a_subject_that_the_text_does_not_name_is_told() -> None:
-    said = told(Finding("f", "warning", {"user": "bob", "partition": ["a-0", "a-1"]}, {}, "", "logins refused"))
+    said = finding_text(Finding("f", "warning", {"user": "bob", "partition": ["a-0", "a-1"]}, {}, "", "logins refused"))
     assert said.text == "logins refused; user bob; partitions a-0, a-1"
-    assert told(Finding("f", "warning", {"user": "bob"}, {}, "", "bob is refused")).text == "bob is refused"
+    assert finding_text(Finding("f", "warning", {"user": "bob"}, {}, "", "bob is refused")).text == "bob is refused"
     many = Finding("f", "warning", {"client": ["a", "b", "c", "d", "e"]}, {}, "", "refused")
-    assert told(many).text == "refused; clients a, b, c and 2 more"
+    assert finding_text(many).text == "refused; clients a, b, c and 2 more"
 
 
 def test_what_was_checked_is_told_with_what_was_found() -> None:
