@@ -21,7 +21,7 @@ from kcli.tables.definition import Column, Table
 MISSING = -(1 << 63)  # no value, in the core's numbers
 CUT_REQUEST, CUT_RESPONSE = 1, 2  # in the core's rows: the snapshot length cuts off the request, the response
 CLIENT = -1  # the replica id in a Fetch of a client
-WAITS = ("max_wait_ms", "rebalance_timeout_ms", "throttle_ms")
+WAITS = ("max_wait_ms", "rebalance_timeout_ms")
 
 
 class ExchangeArrays:
@@ -93,34 +93,26 @@ class ExchangeArrays:
 
     @cached_property
     def waits(self) -> Any:
-        """The time (ms) that the broker may wait or throttled; MISSING if the messages have no such field, or are cut
-        off before it.
+        """The time (ms) that a request lets the broker wait, 0 for APIs that do not wait; MISSING if it is unknown.
+
+        Throttling is no such wait: brokers answer first, and then read no request of the connection for that time
+        (KIP-219).
         """
         import numpy
 
-        found = [self.field(name) for name in WAITS]
-        total = sum(numpy.maximum(each, 0) for each in found)
-        return numpy.where(numpy.all([each == MISSING for each in found], axis=0) | self.unknown_waits, MISSING, total)
-
-    @cached_property
-    def unknown_waits(self) -> Any:
-        """Mask of the rows whose messages are cut off before a time that the broker may wait or throttled."""
-        import numpy
-
-        keys, cut = self.rows.key, self.rows.cut
-        if not cut.any():
-            return numpy.zeros(self.rows.count, bool)
-        waits, rebalances, throttles = (self.field(name) == MISSING for name in WAITS)
-        asked = numpy.isin(keys, (FETCH, SHARE_FETCH)) & waits | (keys == JOIN_GROUP) & rebalances
-        return ((cut & CUT_REQUEST) > 0) & asked | ((cut & CUT_RESPONSE) > 0) & throttles
+        keys = self.rows.key
+        fetches = numpy.isin(keys, (FETCH, SHARE_FETCH))
+        limits = numpy.where(fetches, self.field("max_wait_ms"), self.field("rebalance_timeout_ms"))
+        waits = numpy.where(limits == MISSING, MISSING, numpy.maximum(limits, 0))
+        return numpy.where(fetches | (keys == JOIN_GROUP), waits, numpy.where(keys == SYNC_GROUP, MISSING, 0))
 
     def broker_ms(self) -> Any:
-        """Return the time (ms) at the broker, beyond the wait that the request allows and the throttling."""
+        """Return the time (ms) at the broker, beyond the wait that the request allows."""
         import numpy
 
         transfer = numpy.maximum(self.rows.response_transfer, 0) // 1000
         spent = self.rows.latency - transfer - 1000 * numpy.maximum(self.waits, 0)
-        unknown = (self.rows.response_bytes < 0) | (self.rows.key == SYNC_GROUP) | self.unknown_waits
+        unknown = (self.rows.response_bytes < 0) | (self.waits == MISSING)
         return integers(numpy.maximum(spent, 0) / 1000, "float64", unknown)
 
     def link(self, name: str) -> Among:
@@ -287,14 +279,15 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     ),
     column(
         "broker_ms", "float64?",
-        "from the request's last packet to the response's first, minus wait_ms (not below 0); null without a "
-        "response, if wait_ms is cut off, and for SyncGroup, which waits for another member",
+        "from the request's last packet to the response's first, minus wait_ms (not below 0); with the rest of the "
+        "preceding response's throttle_ms, for which brokers read nothing (KIP-219; before 2.0 they held the throttled "
+        "response itself back); null without a response, or if wait_ms is",
         ExchangeArrays.broker_ms, WAITS,
     ),
     column(
         "wait_ms", "int64?",
-        "time that the broker may wait: a Fetch's max_wait_ms, a JoinGroup's rebalance timeout, and throttle_ms; null "
-        "also if one of them is cut off",
+        "longest time that the request lets the broker wait: a Fetch's or ShareFetch's max_wait_ms, a JoinGroup's "
+        "rebalance timeout, 0 for others; null: cut off, or a SyncGroup, which waits for another member",
         lambda of: integers(of.waits, "int64", of.waits == MISSING), WAITS,
     ),
     column(
@@ -312,7 +305,10 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     field("max_wait_ms", "int32?", "of a Fetch or ShareFetch: the longest time that it waits for them"),
     field("throttle_ms", "int32?", "throttle time of the response"),
     field("group_id", "string?", "the request's group"),
-    field("transactional_id", "string?", "of the request"),
+    field(
+        "transactional_id", "string?",
+        "of the request; null also for a broker's AddPartitionsToTxn (v4 and later), which has several transactions",
+    ),
     column(
         "replica_id", "int32?",
         "node id of the requesting broker or controller; -1: a client; null: the request has no such field, or is cut "

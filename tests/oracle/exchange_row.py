@@ -68,10 +68,10 @@ def timing_of(exchange: Exchange) -> dict[str, Any]:
         asked.get("rebalanceTimeoutMs", asked.get("sessionTimeoutMs")) if key == 11 else None,
         answer.get("throttleTimeMs"),
     ]
-    unknown = (exchange.cut.response is not None and waits[2] is None) or (
-        exchange.cut.request is not None and (waits[0] if fetches else waits[1] if key == 11 else 0) is None
-    )
-    wait = None if unknown or waits == [None] * 3 else sum(max(each or 0, 0) for each in waits)
+    wait: int | None = 0
+    if fetches or key in (11, 14):
+        limit = waits[0] if fetches else waits[1]
+        wait = None if limit is None else max(limit, 0)
     asking = None if timing.began is None else exchange.request_ns - timing.began
     answering = None
     if exchange.response_ns is not None and timing.answering is not None:
@@ -80,8 +80,8 @@ def timing_of(exchange: Exchange) -> dict[str, Any]:
     if key in (7, 56, 62, 63, 67, 73):
         replica = asked.get("brokerId")
     broker = None
-    if exchange.latency_ms is not None and key != 14 and not unknown:
-        broker = max(0.0, round(exchange.latency_ms - (ms(answering) or 0) - (wait or 0), 3))
+    if exchange.latency_ms is not None and wait is not None:
+        broker = max(0.0, round(exchange.latency_ms - (ms(answering) or 0) - wait, 3))
     return {
         "request_transfer_ms": ms(asking),
         "response_transfer_ms": ms(answering),

@@ -77,7 +77,7 @@ def test_first_bytes_waits_pauses_and_what_is_in_flight(wire: Wire, tmp_path: Pa
     assert found[1:] == [
         (0.0, 2.0, 0.0, 0, 2.0, 1.0, 0),
         (0.0, 1.0, 0.0, 0, 1.0, None, 1),
-        (0.0, 9.0, 0.0, 6, 3.0, 3.0, 0),
+        (0.0, 9.0, 0.0, 5, 4.0, 3.0, 0),
     ]
     assert found[0][0] == 2.0 and found[0][5] in (11.0, None)
 
@@ -114,7 +114,15 @@ def test_what_messages_say(wire: Wire, tmp_path: Path) -> None:
 
 def test_without_an_answer_there_is_no_time_at_the_broker(tmp_path: Path) -> None:
     wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1]).client(metadata(2)[0])
-    assert rows(wire, tmp_path, TIMES)[-1] == (0.0, None, None, None, None, 1.0, 0)
+    assert rows(wire, tmp_path, TIMES)[-1] == (0.0, None, None, 0, None, 1.0, 0)
+
+
+def test_throttling_takes_no_time_of_the_throttled_answer(tmp_path: Path) -> None:
+    """A broker answers first and is silent after (KIP-219)."""
+    wire = Wire().open().client(request(0, 9, 1, {"acks": -1, "timeoutMs": 9, "topicData": []}))
+    wire.now += 2 * MILLISECOND
+    wire.server(response(0, 9, 1, {"responses": [], "throttleTimeMs": 2196}))
+    assert rows(wire, tmp_path, (*TIMES[3:5], "throttle_ms")) == [(0, 3.0, 2196)]
 
 
 def test_who_waits_for_others_is_not_slow(tmp_path: Path) -> None:
@@ -124,4 +132,4 @@ def test_who_waits_for_others_is_not_slow(tmp_path: Path) -> None:
         wire.client(request(key, version, key, asked))
         wire.now += 5 * MILLISECOND
         wire.server(response(key, version, key, {}))
-    assert [row[3:5] for row in rows(wire, tmp_path, TIMES)] == [(4, 2.0), (0, None)]
+    assert [row[3:5] for row in rows(wire, tmp_path, TIMES)] == [(4, 2.0), (None, None)]
