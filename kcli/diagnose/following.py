@@ -6,24 +6,27 @@ import contextlib
 import select
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kcli.capture.io.capture_file import StandardInput
-from kcli.diagnose.diagnosis import command_words, judge
+from kcli.capture.nothing import nothing_in
+from kcli.diagnose.diagnosis import Diagnosis, command_words, judge
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.known import Unknown, unknown_names, unknown_times
 from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.filelike import Stream, name_of
+from kcli.finding import SEVERITIES, Finding
 from kcli.input_names import STDIN
-from kcli.rules.rule import Finding
 
-EVERY_S = 5.0  # seconds between two judgements, or SHARE times as long as the last one took
+EVERY_S = 5.0  # seconds between two judgements, or SHARE times the processor time of the last one
 SHARE = 10
 KEPT_S = 900.0  # seconds until facts of exchanges are dropped
 IDLE_S = 0.5  # seconds without a packet until the packets so far are judged
+QUIET_S = 300.0  # seconds without a finding until it is news again
 
 
 class LiveInput(Stream):
@@ -74,6 +77,7 @@ class Follower:
         self.unknown: list[Unknown] = []  # names of the scope that no capture has had so far
         self.found_kinds: set[str] = set()  # kinds whose names captures have had
         self.over = False
+        self.last: Diagnosis | None = None
 
     def judgements(self) -> Iterator[list[Finding]]:
         """Yield all current findings, at intervals and at the end. InputError at the end, for damaged files."""
@@ -86,18 +90,29 @@ class Follower:
                 began = time.monotonic()
                 if began < due or not self.has_news():
                     continue
+                busy = time.process_time()  # on a busy machine, waiting is no reason to judge later
                 self.source.put_all()
-                yield self.judge()
+                found = self.judge()
+                busy = time.process_time() - busy
+                yield found
                 if began - emptied > KEPT_S:
                     self.store.empty()
                     emptied = began
-                due = time.monotonic() + max(self.every, SHARE * (time.monotonic() - began))
+                due = time.monotonic() + max(self.every, SHARE * busy)
         except InputError as error:
             damage = error
         self.over = True
-        yield self.judge()
+        yield self.judge(damage or nothing_in(self.source.capture))
         if damage is not None:
             raise damage
+
+    def whole(self, found: list[Finding]) -> Diagnosis | None:
+        """Return the latest diagnosis with all exchanges, also those whose facts were dropped, and these findings."""
+        if self.last is None:
+            return None
+        exchanges = self.source.capture.tally.exchanges
+        size = replace(self.last.overview, exchanges=exchanges)
+        return replace(self.last, findings=found, overview=size, judged=bool(exchanges or found))
 
     def has_news(self) -> bool:
         """Return whether packets have come since this was last asked."""
@@ -107,9 +122,9 @@ class Follower:
     def piece_read(self) -> None:
         """Do nothing: called when a piece of the captures was read, or no bytes came for a while."""
 
-    def judge(self) -> list[Finding]:
-        """Return the current findings."""
-        found = judge(self.store, self.source.capture.time, self.files, self.scope, None)
+    def judge(self, damage: InputError | None = None) -> list[Finding]:
+        """Return the current findings. damage: see `Diagnosis.trouble`."""
+        found = self.last = judge(self.store, self.source.capture.time, self.files, self.scope, damage)
         if found.overview.exchanges:
             every = [*found.findings, *found.explained]
             missing = [*unknown_times(self.source.capture.time, self.scope)]
@@ -133,17 +148,43 @@ def follow(paths: Sequence[str], scope: Scope, every: float = EVERY_S, **options
         yield from news(Follower(store, paths, scope, every, **options).judgements())
 
 
-def news(judgements: Iterator[Sequence[Finding]]) -> Iterator[Finding]:
-    """Yield each finding once."""
-    reported: set[tuple[Any, ...]] = set()
+def news(judgements: Iterator[Sequence[Finding]], now: Callable[[], float] = time.monotonic) -> Iterator[Finding]:
+    """Yield each finding when it first appears, and again when it has become graver, or comes back after QUIET_S
+    seconds without it.
+    """
+    reported: dict[str, list[ReportedFinding]] = {}  # by id of finding
     for found in judgements:
+        at = now()
         for each in found:
-            key = each.finding, *((kind, one_of(name)) for kind, name in sorted(each.subject.items()))
-            if key not in reported:
-                reported.add(key)
+            earlier = reported.setdefault(each.finding, [])
+            same = next((one for one in earlier if one.is_of(each)), None)
+            if same is None:
+                earlier.append(same := ReportedFinding())
+            if same.is_news(each, at):
                 yield each
 
 
-def one_of(name: Any) -> str:
-    """Return a name, or the first of several: a finding with one more client is the same finding."""
-    return str(name[0] if isinstance(name, list) else name)
+@dataclass(slots=True)
+class ReportedFinding:
+    """A finding that was reported. severity: as reported; None: not yet. names: those of its subject so far, by kind.
+    seen: when it was last found.
+    """
+
+    severity: str | None = None
+    names: dict[str, set[str]] = field(default_factory=dict)
+    seen: float = 0.0
+
+    def is_of(self, found: Finding) -> bool:
+        """Return whether a finding is this one: they share a name of each kind that both have. So a finding with one
+        more client is the same.
+        """
+        return all(not self.names[kind].isdisjoint(found.names(kind)) for kind in self.names.keys() & found.subject)
+
+    def is_news(self, found: Finding, at: float) -> bool:
+        """Note that it was found at this time, and return whether it is to be reported."""
+        rank = SEVERITIES.index
+        is_news = self.severity is None or rank(found.severity) < rank(self.severity) or at - self.seen > QUIET_S
+        self.severity, self.seen = found.severity if is_news else self.severity, at
+        for kind in found.subject:
+            self.names.setdefault(kind, set()).update(found.names(kind))
+        return is_news

@@ -9,6 +9,7 @@ from typing import Any
 from kcli.diagnose.following import EVERY_S, Follower
 from kcli.diagnose.scope import ALL, Scope
 from kcli.diagnose.store import FactStore
+from kcli.errors import InputError
 from kcli.filelike import Stream
 from kcli.finding import Finding
 from kcli.metrics.figures import LiveFigures
@@ -57,9 +58,9 @@ class MeasuringFollower(Follower):
         """Count the rows read so far."""
         self.figures.settle(self.source.tcp.resent() if self.source.tcp else [])
 
-    def judge(self) -> list[Finding]:
+    def judge(self, damage: InputError | None = None) -> list[Finding]:
         self.settle()
-        return super().judge()
+        return super().judge(damage)
 
     def judged(self, found: list[Finding]) -> None:
         names = self.store.ask("SELECT topic_id, topic FROM topic_by_id")

@@ -74,7 +74,9 @@ def capture(
     )
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
-        found = finder(options, view, shows_findings=findings, served=served) if findings or served else None
+        found = (
+            finder(options, view, shows_findings=findings, quiet=quiet, served=served) if findings or served else None
+        )
         traced = tracer(options, traces) if traces else None
         kept = FlightRecorder(Path(str(output)), ring.last, ring.size) if ring.keeps else None
         out = stack.enter_context(open_live_output(output)) if output and not ring.keeps else None

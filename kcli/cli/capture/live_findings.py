@@ -14,6 +14,7 @@ from kcli.cli.options import Command
 from kcli.cli.options.metrics import HANDED
 from kcli.cli.terminal.lines import print_note
 from kcli.extras import require
+from kcli.finding import Finding
 from kcli.jsontext import dumps
 
 
@@ -26,17 +27,18 @@ def findings_option(command: Command) -> Command:
 
 
 def finder(
-    options: dict[str, Any], view: LiveView | None, *, shows_findings: bool, served: socket.socket | None = None
-) -> LiveView:
+    options: dict[str, Any], view: LiveView | None, *, shows_findings: bool, quiet: bool,
+    served: socket.socket | None = None,
+) -> LiveView:  # fmt: skip
     """Return the process that diagnoses the traffic that `view` shows. If both write to standard output, their lines do
-    not mix. shows_findings: show findings. served: the socket that serves figures of the traffic, if any. Raises
-    UsageError if DuckDB is missing.
+    not mix. shows_findings: show findings. quiet: do not show at the end what was checked. served: the socket that
+    serves figures of the traffic, if any. Raises UsageError if DuckDB is missing.
     """
     require("--findings", "sql")
     is_event = shows_findings and view is not None and options["format_"] == "jsonl"
     if view is not None and is_event:
         view.shown = put_line
-    words = [*reading_words(options, format_="jsonl"), "--follow", "--quiet"]
+    words = [*reading_words(options, format_="jsonl"), "--follow", *["--quiet"] * (quiet or not shows_findings)]
     if served is not None:
         words += ["--metrics", f"{HANDED}{served.fileno()}"]
     shown = put_event if is_event else put_note if shows_findings else untold
@@ -60,6 +62,8 @@ def put_event(line: bytes) -> None:
 
 def put_note(line: bytes) -> None:
     """Write a finding on standard error."""
-    found = json.loads(line)
-    print_note(f"kcli: {found['severity']} {found['finding']}: {found['text']}; do: {found['advice']}")
+    from kcli.diagnose.telling import told
+
+    found = told(Finding(**json.loads(line)))
+    print_note(f"kcli: {found.severity} {found.finding}: {found.text}; do: {found.details[0][1]}")
     sys.stderr.flush()

@@ -139,7 +139,9 @@ def proxy(  # noqa: PLR0913  the command's options
     view = view_of(options, output, quiet=quiet, to_brokers=True)
     with contextlib.ExitStack() as stack:
         served = stack.enter_context(metrics_socket(metrics, quiet=quiet)) if metrics else None
-        found = finder(options, view, shows_findings=findings, served=served) if findings or served else None
+        found = (
+            finder(options, view, shows_findings=findings, quiet=quiet, served=served) if findings or served else None
+        )
         traced = tracer(options, traces) if traces else None
         tls = stack.enter_context(listener_tls(files, places))
         out: Any = None

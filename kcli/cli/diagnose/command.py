@@ -12,7 +12,7 @@ import click
 
 from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import finding_lines, text_lines
+from kcli.cli.diagnose.text import checked_lines, finding_lines, text_lines
 from kcli.cli.options.filter import choosing_findings, filter_of_times, words_of
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket
@@ -121,21 +121,35 @@ def write_findings(out: Any, options: dict[str, Any], found: Diagnosis) -> None:
 
 
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:
-    """Write each finding when it appears. Return the exit code."""
+    """Write each finding when it appears, and at the end what was checked. Return the exit code."""
     from kcli.diagnose import INFO
     from kcli.diagnose.following import news
+    from kcli.diagnose.telling import checked_text
 
-    write, is_grave = Lines(out).line, False
+    write, shown = Lines(out).line, list[Any]()
+    is_text = options["format_"] == "text"
     colour, room = options["output"] is None and shows_colour(sys.stdout), terminal_room(options["output"])
     with following(paths, scope, read, options) as follower:
-        for each in news(judgements_of(follower, quiet=options["quiet"])):
-            is_grave = is_grave or each.severity != INFO
-            is_text = options["format_"] == "text"
-            lines = finding_lines(each, room, colour=colour, whole=True) if is_text else [dumps(each.as_json())]
-            for line in lines:
-                write(line)
-            out.flush()
-    return 1 if is_grave or follower.unknown else 0
+        try:
+            for each in news(judgements_of(follower, quiet=options["quiet"])):
+                shown.append(each)
+                lines = finding_lines(each, room, colour=colour, whole=True) if is_text else [dumps(each.as_json())]
+                for line in lines:
+                    write(line)
+                out.flush()
+        except InputError:
+            if not follower.over:
+                raise
+        finally:
+            if (whole := follower.whole(shown)) is not None and not follower.unknown:
+                for line in checked_lines(whole, room) if is_text else ():
+                    write(line)
+                if not is_text and not options["quiet"]:
+                    note(f"kcli: {checked_text(whole)}")
+                out.flush()
+    if whole is not None and whole.damage is not None:
+        raise whole.damage
+    return 1 if follower.unknown or any(each.severity != INFO for each in shown) else 0
 
 
 def judgements_of(follower: Follower, *, quiet: bool) -> Iterator[list[Finding]]:

@@ -11,6 +11,8 @@ import zstandard
 
 from kcli.cli.capture.live_findings import put_note
 from kcli.cli.main import main
+from kcli.finding import Finding
+from kcli.jsontext import dumps
 from tests.cli.capture.test_packet_capture import tool
 from tests.diagnose.captured import DATA
 
@@ -30,6 +32,9 @@ def test_a_finding_is_an_event_between_the_lines_of_exchanges(
     assert {line["requestHeader"]["requestApiKeyName"] for line in lines if "event" not in line} == {"JOIN_GROUP"}
 
 
-def test_else_it_is_a_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    put_note(b'{"finding": "slow-broker", "severity": "critical", "text": "broker 3\\u001b", "advice": "look at it"}')
-    assert capsys.readouterr().err == "kcli: critical slow-broker: broker 3\\x1b; do: look at it\n"
+def test_else_it_is_a_line_on_standard_error_with_its_times(capsys: pytest.CaptureFixture[str]) -> None:
+    times = {"from": "2026-11-21T03:12:40.5Z", "to": "2026-11-21T03:12:58Z"}
+    found = Finding("slow-broker", "critical", {"broker": "3"}, times, "look at it", "broker 3\x1b")
+    put_note(dumps(found.as_json()).encode())
+    said = "kcli: critical slow-broker: broker 3\\x1b; 03:12:40 to 03:12:58Z; do: look at it\n"
+    assert capsys.readouterr().err == said
