@@ -153,9 +153,10 @@ def lint(files: tuple[str, ...], form: str, notes: bool, **options: Any) -> int:
     problems = follow(files, feeder, choice.rows, **read_options(options, prints=True))
     sessionless = [it for it in tracker.sessionless.values() if choice.matches(it)]
     if tracker.fetches or not problems:
-        from kcli.cli.session.view import losses_text
+        from kcli.cli.session.view import NO_FETCH, losses_text
 
-        warn(summary(feeder, counts, choice, losses_text(evicted, sessionless)), options["quiet"])
+        said = summary(feeder, counts, choice, losses_text(evicted, sessionless)) if tracker.fetches else NO_FETCH
+        warn(said, options["quiet"])
     conclude(problems, options["quiet"])
     return 1 if counts["error"] else choice.conclude()
 

@@ -51,6 +51,9 @@ def print_styled(lines: Iterable[Line]) -> None:
         screen.print(Text.assemble(*((legible(text), style) for text, style in line)))
 
 
+NO_FETCH = "no Fetch: there is no session to check"
+
+
 def all_lines(
     ended: Sequence[ObservedSession],
     sessionless: Sequence[SessionlessFetches],
@@ -62,7 +65,10 @@ def all_lines(
         yield from session_lines(session, names)
     for client in sessionless:
         yield from sessionless_lines(client)
-    yield from closing_lines(findings, losses_text(ended, sessionless), files)
+    if ended or sessionless:
+        yield from closing_lines(findings, losses_text(ended, sessionless), files)
+    else:
+        yield ((NO_FETCH, ""),)
 
 
 def session_lines(session: ObservedSession, names: Mapping[str, str]) -> Iterator[Line]:

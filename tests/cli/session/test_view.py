@@ -30,6 +30,15 @@ def test_an_eviction(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.rstrip().splitlines()[-1].startswith("no rule of KIP-227 is broken. (kcli fetch-session lint")
 
 
+@pytest.mark.parametrize("command", ["explain", "lint"])
+def test_without_a_fetch_no_rule_is_said_to_hold(
+    command: str, samples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fetch-session", command, str(samples / "tls.pcap")]) == 0
+    said = capsys.readouterr()
+    assert (said.out + said.err).removeprefix("kcli: ") == "no Fetch: there is no session to check\n"
+
+
 def test_the_command_has_the_key_log(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = f"--key-log {samples / 'tls.keys'}"
     assert main(["fetch-session", "explain", "--format", "table", str(samples / "tls.pcap"), *keys.split()]) == 0

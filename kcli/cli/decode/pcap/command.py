@@ -197,13 +197,14 @@ def summed_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any =
     try:
         yield
     except (InputError, KeyboardInterrupt) as end:
-        sum_up(source, options, table, interrupted=isinstance(end, KeyboardInterrupt))
+        if source.engine.packets:
+            sum_up(source, options, table, interrupted=isinstance(end, KeyboardInterrupt))
         raise
     sum_up(source, options, table)
 
 
 def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
-    if options["quiet"] or not source.engine.packets:
+    if options["quiet"]:
         return
     from kcli.cli.decode.pcap.closing import closing
 

@@ -63,6 +63,13 @@ def test_the_summary_is_on_standard_error(capsys: Capture) -> None:
     assert capsys.readouterr().err == ""
 
 
+def test_a_capture_without_a_packet_is_said_to_be_empty(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "nothing.pcap").write_bytes((SAMPLES / "kcat-codecs.pcap").read_bytes()[:24])
+    assert main(["decode", "pcap", str(tmp_path / "nothing.pcap")]) == 0
+    said = capsys.readouterr()
+    assert not said.out and said.err.startswith("0 exchanges, 0 connections;\n0 packets, ")
+
+
 def test_the_table(capsys: Capture) -> None:
     assert main(["decode", "pcap", TXN]) == 0
     said = capsys.readouterr()
