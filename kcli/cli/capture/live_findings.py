@@ -62,8 +62,8 @@ def put_event(line: bytes) -> None:
 
 def put_note(line: bytes) -> None:
     """Write a finding on standard error."""
-    from kcli.diagnose.telling import told
+    from kcli.diagnose.finding_text import finding_text
 
-    found = told(Finding(**json.loads(line)))
+    found = finding_text(Finding(**json.loads(line)))
     print_note(f"kcli: {found.severity} {found.finding}: {found.text}; do: {found.details[0][1]}")
     sys.stderr.flush()

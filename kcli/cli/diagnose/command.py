@@ -123,8 +123,8 @@ def write_findings(out: Any, options: dict[str, Any], found: Diagnosis) -> None:
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:
     """Write each finding when it appears, and at the end what was checked. Return the exit code."""
     from kcli.diagnose import INFO
+    from kcli.diagnose.finding_text import checked_text
     from kcli.diagnose.following import news
-    from kcli.diagnose.telling import checked_text
 
     write, shown = Lines(out).line, list[Any]()
     is_text = options["format_"] == "text"
