@@ -39,10 +39,31 @@ def meant_command(argv: Sequence[str], error: BaseException) -> str | None:
     words = [*argv]
     if any(map(is_pipe, words)):  # a pipe can't be read twice
         return None
+    if (first := first_lines(words, error)) is not None:
+        return first
     for guess in guesses(words, error):
         if guess != words and is_accepted(guess):
-            return " ".join(["kcli", *map(quoted, guess)])
+            return command_text(guess)
     return None
+
+
+def command_text(words: Words) -> str:
+    """Return a command line as text."""
+    return " ".join(["kcli", *map(quoted, words)])
+
+
+def first_lines(words: Words, error: BaseException) -> str | None:
+    """Return the command that shows as many lines as an option asked for that the command lacks, such as --limit 5."""
+    option = error.option_name if isinstance(error, click.NoSuchOption) else ""
+    command = command_of(taken_apart(words)[0])
+    if OTHER_OPTIONS.get(option, option) != "--limit" or command is None:
+        return None
+    if any("--limit" in each.opts for each in command.params):
+        return None
+    at = next((at for at, word in enumerate(words) if word.partition("=")[0] == option), len(words))
+    number = words[at].partition("=")[2] if "=" in words[at] else "".join(words[at + 1 : at + 2])
+    rest = [*words[:at], *words[at + (1 if "=" in words[at] else 2) :]]
+    return f"{command_text(rest)} | head -n {int(number)}" if number.isdecimal() and is_accepted(rest) else None
 
 
 def is_pipe(word: str) -> bool:

@@ -37,6 +37,7 @@ MEANT = [
     ),
     (["stats", "night.pcap", "--slower=5"], "stats night.pcap --slower-than=5"),
     (["stats", "night.pcap", "--errors", "PRODUCER_FENCED"], "stats night.pcap --errors=PRODUCER_FENCED"),
+    (["stats", "night.pcap", "--top", "3"], "stats night.pcap --limit 3"),
     (["stats", "night.pcap", "--json"], "stats night.pcap --format jsonl"),
     (["stats", "night.pcap", "--csv"], "stats night.pcap --format csv"),
     (["stats", "night.pcap", "--group", "orders"], "diagnose night.pcap --group orders"),
@@ -48,7 +49,7 @@ MEANT = [
 NOBODY_KNOWS = [
     ["stats", "nothing-like-it"],
     ["stats", "night.pcap", "--no-such-thing"],
-    ["decode", "pcap", "night.pcap", "--limit", "3"],  # stats' is of rows
+    ["decode", "pcap", "night.pcap", "--limit", "x"],
     ["night.pcap", "--port", "x"],
     ["diagnose", "night.pcap", "also"],
     ["diagnose", "night.pcap", ""],  # "$NAME" of a variable that is not set
@@ -84,6 +85,19 @@ def test_what_was_meant_is_told_in_one_line(argv: list[str], meant: str, capsys:
 def test_nothing_is_suggested_that_would_not_work(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argv) in (2, 3)
     assert "did you mean: kcli" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["decode", "pcap", "night.pcap", "--limit", "3"], "decode pcap night.pcap | head -n 3"),
+        (["records", "--top=2", "night.pcap"], "records night.pcap | head -n 2"),
+    ],
+)
+def test_the_first_lines_are_those_of_head(argv: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 2
+    assert capsys.readouterr().err.endswith(f"; did you mean: kcli {meant}\n")
 
 
 @pytest.mark.usefixtures("folder")

@@ -131,13 +131,14 @@ def choosing_findings(*, sides: bool = False) -> Callable[[Command], Command]:
 
 
 def words_of(options: dict[str, Any], word: Callable[[str], str] = str) -> list[str]:
-    """Return those options as they were given: "--topic orders". word: how a value is written."""
+    """Return those options: "--topic orders", "--slower-than 1500ms". word: how a value is written."""
     made = []
     for param in click.command()(filter_options(lambda: None)).params:
         value = options.get(param.name or "")
         for each in value if isinstance(value, tuple) else (value,):
             if each is not None and each is not False:
-                made.append(param.opts[0] if each is True else f"{param.opts[0]} {word(str(each))}")
+                text = f"{each:.15g}ms" if isinstance(each, float) else str(each)
+                made.append(param.opts[0] if each is True else f"{param.opts[0]} {word(text)}")
     return made
 
 

@@ -214,7 +214,7 @@ def name_of(text: str, names: Sequence[str]) -> str | None:
     meant = text.strip().casefold().replace("-", "_")
     for name in names:
         title = title_of(name)
-        if meant in (name, title, title.replace(" ", "_"), name.removesuffix("_ms")):
+        if meant in (name, title, title.replace(" ", "_"), title.removesuffix(" ms"), name.removesuffix("_ms")):
             return name
     return None
 

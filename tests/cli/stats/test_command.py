@@ -140,6 +140,10 @@ def test_rows_are_sorted_and_limited(capsys: Capture) -> None:
     assert empty[0]["api"] == "FETCH" and empty[-1]["empty_share"] is None
     for heading in ("p99 ms", "P99", "p99-ms"):
         assert rows_of(capsys, TXN, "--sort", heading, "--limit", "3") == rows, heading
+    by_client = "--by", "client"
+    assert rows_of(capsys, TXN, "--sort", "rtt", *by_client) == rows_of(
+        capsys, TXN, "--sort", "round_trip_ms", *by_client
+    )
     assert rows_of(capsys, TXN, "--sort", "/s") == rows_of(capsys, TXN, "--sort", "per_second", "--by", "API")
     assert main(["stats", TXN, "--limit", "2"]) == 0
     assert "16 more rows (--limit 2)" in capsys.readouterr().err

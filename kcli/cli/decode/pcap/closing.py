@@ -60,7 +60,8 @@ def closing(
         if table.ports:
             lines.append(f"Brokers on port{'s' * (len(table.ports) > 1)} {', '.join(sorted(table.ports, key=int))}.")
         lines += unnamed_topics(source.bodies.names, again, room)
-        lines += following(tally, table, again, room, options)
+        if table.exchanges:
+            lines += following(tally, table, again, room, options)
     return lines
 
 
