@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.captured_time import CapturedTime
 from kcli.capture.filters import ALL as EVERYTHING
 from kcli.capture.filters import Filter
+from kcli.capture.io.capture_files import captures_in
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.diagnose.fact_source import FactSource
 from kcli.diagnose.known import Unknown, unknown_names, unknown_times
@@ -86,16 +88,19 @@ def command_words(files: Sequence[str], key_logs: Sequence[str]) -> str:
 
 
 def diagnose(
-    paths: Sequence[str],
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
     scope: Scope = ALL,
     moved: Callable[[int], None] = lambda count: None,
     decoder: PayloadDecoder | None = None,
     named: Sequence[str] = (),
     **options: Any,
 ) -> Diagnosis:
-    """Diagnose captures that are read as one; see `Captures`. Raises InputError if nothing can be read."""
+    """Diagnose captures that are read as one; see `Captures`. A directory stands for the captures in it. Raises
+    InputError if nothing can be read.
+    """
+    files = [fsdecode(each) for each in ([paths] if isinstance(paths, str | PathLike) else paths)]
     with FactStore() as store:
-        return diagnose_into(store, Captures(paths, options, decoder, named), scope, moved)
+        return diagnose_into(store, Captures(captures_in(files), options, decoder, named or files), scope, moved)
 
 
 def diagnose_into(

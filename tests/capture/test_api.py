@@ -158,6 +158,7 @@ def test_what_is_wrong_with_a_file_comes_behind_what_could_be_read(tmp_path: Pat
         ({"api": [None]}, "None: no such API"),
         ({"since": "yesterday"}, "yesterday: no time"),
         ({"since": object}, "no time; an ISO 8601 time"),
+        ({"since": "+5"}, "+5: no time; an ISO 8601 time"),
         ({"client_id": 3}, "client_id 3: text expected"),
         ({"connection": 3}, "connection 3: text expected"),
         ({"slower_than": "1s"}, "slower_than '1s': milliseconds expected"),

@@ -32,12 +32,14 @@ def test_a_scope_leaves_out_what_concerns_others() -> None:
 
 
 def test_what_cannot_be_judged_is_named_with_its_remedy(samples: Path) -> None:
-    found = diagnose([str(samples / "tls.pcap")])
+    found = diagnose(samples / "tls.pcap")
     assert any("TLS" in each.what and "--key-log" in each.remedy for each in found.unjudged)
 
 
 def test_an_empty_file_is_no_part_of_a_damaged_one(samples: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.pcap").touch()
+    with pytest.raises(InputError, match="no capture in this directory"):
+        diagnose(str(tmp_path))
     part, *_ = diagnose([str(samples / "java44-txn.pcap"), str(tmp_path / "empty.pcap")]).unjudged
     assert part.what.startswith("a file without a packet: ") and "leave it out" in part.remedy
 

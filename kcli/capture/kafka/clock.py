@@ -52,7 +52,10 @@ def nanoseconds(when: str | float | datetime) -> int:
     at = when
     if not isinstance(at, datetime):
         try:
-            return exact(at) if isinstance(at, str) else round(float(at) * SECOND)
+            if not isinstance(at, str):
+                return round(float(at) * SECOND)
+            if not at.startswith("+"):  # a time after the first packet, on command lines
+                return exact(at)
         except (ValueError, OverflowError, TypeError):
             pass
         try:

@@ -12,7 +12,7 @@ import click
 from kcli.cli.capture.live_view import LiveView, reading_words
 from kcli.cli.options import Command
 from kcli.cli.options.metrics import HANDED
-from kcli.cli.terminal.lines import print_note
+from kcli.cli.terminal.console import warn
 from kcli.extras import require
 from kcli.finding import Finding
 from kcli.jsontext import dumps
@@ -65,5 +65,5 @@ def put_note(line: bytes) -> None:
     from kcli.diagnose.finding_text import finding_text
 
     found = finding_text(Finding(**json.loads(line)))
-    print_note(f"kcli: {found.severity} {found.finding}: {found.text}; do: {found.details[0][1]}")
+    warn(f"{found.severity} {found.finding}: {found.text}; do: {found.details[0][1]}")
     sys.stderr.flush()
