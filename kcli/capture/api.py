@@ -121,7 +121,7 @@ class Capture:
 
     def _take(self) -> None:
         if self._taken:
-            raise UsageError("this capture has been read: read_capture(...) gives it anew")
+            raise UsageError("this capture has been read: read_capture(...) reads it again")
         self._taken = True
 
 

@@ -236,7 +236,7 @@ class BrokerConnection:
         first = self._waiters[0]
         if self._loop.time() >= first.deadline:
             self._protocol.abort(
-                NetworkError(f"no answer to {first.request_name} within {first.seconds:g} s (request.timeout.ms)")
+                NetworkError(f"no response to {first.request_name} within {first.seconds:g} s (request.timeout.ms)")
             )
         else:
             self._timer = self._loop.call_at(first.deadline, self._check_deadline)

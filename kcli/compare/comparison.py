@@ -323,7 +323,7 @@ def excuse(before: Captured, after: Captured, change: Change) -> str:
     if "size" in change.measure.excuse:
         old, new = (side.sizes.get((api, role), 1.0) for side in (before, after))
         if (new > old) == rises and max(old, new) > DIFFERENT_LOAD * min(old, new):
-            return f"requests and answers are {times_word(old, new)}: {old:,.0f} bytes before, {new:,.0f} after"
+            return f"requests and responses are {times_word(old, new)}: {old:,.0f} bytes before, {new:,.0f} after"
     if "load" in change.measure.excuse:
         old, new = before.load, after.load
         if (new > old) == rises and max(old, new) > DIFFERENT_LOAD * min(old, new):

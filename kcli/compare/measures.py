@@ -65,17 +65,17 @@ SELECT ns, server, api, own_ms FROM timed WHERE own_ms IS NOT NULL AND NOT await
 """
 MEASURES = (
     Measure(
-        "latency", "median latency of {api} of {role}{topic}, without the waits asked for", "ms",
+        "latency", "median latency of {api} of {role}{topic}, without requested waits", "ms",
         LATENCY.format(share=0.5, least=1), HIGHER, least=1.0, apart=0.5,
         excuse=("load", "size", "topics"),
     ),
     Measure(
-        "latency-p95", "95 % latency of {api} of {role}{topic}, without the waits asked for", "ms",
+        "latency-p95", "95 % latency of {api} of {role}{topic}, without requested waits", "ms",
         LATENCY.format(share=0.95, least=5), HIGHER, least=2.0, times=2.0, apart=1.0,
         excuse=("load", "size", "topics"), follows="latency",
     ),
     Measure(
-        "slow-answers", "slow answers of broker {broker} in 1,000, without the waits asked for", "", f"""
+        "slow-answers", "slow responses of broker {broker} in 1,000, without requested waits", "", f"""
 SELECT broker, block_of(ns) AS block, 1000 * avg(CASE WHEN own_ms > ms THEN 1 ELSE 0 END) AS value
 FROM ({OWN_TIMES}) AS o JOIN slow_limits USING (api) JOIN broker_names USING (server) GROUP BY ALL
 """, HIGHER, least=20.0, apart=0.5, means=True, excuse=("load", "topics"), follows="latency",
@@ -106,7 +106,7 @@ FROM calls JOIN roles USING (client_id) WHERE api = 'FETCH' AND session_epoch >=
 """, HIGHER, least=0.1,
     ),
     Measure(
-        "fetch-bytes", "bytes of a Fetch answer of {role}", "bytes", """
+        "fetch-bytes", "bytes of a Fetch response of {role}", "bytes", """
 SELECT role, block_of(ns) AS block, avg(response_bytes) AS value
 FROM calls JOIN roles USING (client_id) WHERE api = 'FETCH' AND response_bytes IS NOT NULL GROUP BY ALL
 """, least=200.0,
@@ -171,7 +171,7 @@ FROM group_calls WHERE api = 'JOIN_GROUP' AND error IS NULL
 """, HIGHER, least=2.0, counts=True,
     ),
     Measure(
-        "errors", "{error} in 1,000 answers to {api}", "", """
+        "errors", "{error} in 1,000 responses to {api}", "", """
 WITH all_calls AS (SELECT api, block_of(ns) AS block, count(*) AS calls FROM calls GROUP BY ALL),
      failed AS (SELECT api, block_of(ns) AS block, unnest(errors) AS error FROM calls WHERE failed)
 SELECT api, error, block, 1000 * count(*) / any_value(calls) AS value
@@ -179,13 +179,13 @@ FROM failed JOIN all_calls USING (api, block) GROUP BY ALL
 """, HIGHER, least=1.0, counts=True,
     ),
     Measure(
-        "throttling", "time for which a {role} is told to wait a second", "ms", """
+        "throttling", "throttle time of a {role} a second", "ms", """
 SELECT role, block_of(ns) AS block, sum(throttle_ms) / (60 * minutes() * any_value(clients)) AS value
 FROM calls JOIN roles USING (client_id) JOIN members_of USING (role) WHERE throttle_ms > 0 GROUP BY ALL
 """, HIGHER, least=5.0, counts=True,
     ),
     Measure(
-        "round-trip", "shortest round trips of TCP of {role}, a connection each", "ms", """
+        "round-trip", "shortest TCP round trips of {role}, for each connection", "ms", """
 SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
        least(syn_ms, CASE WHEN c_rtt_samples >= 5 THEN c_rtt_min_ms END)
        + least(ack_ms, CASE WHEN s_rtt_samples >= 5 THEN s_rtt_min_ms END) AS value
@@ -193,7 +193,7 @@ FROM conns JOIN roles USING (client_id) WHERE alive(first_ns, last_ns)
 """, HIGHER, least=1.0, times=2.0, steady=True, by_time=False,
     ),
     Measure(
-        "resent", "segments of {role} and its brokers sent again in 1,000, a connection each", "", """
+        "resent", "retransmitted segments of {role} and its brokers in 1,000, for each connection", "", """
 SELECT role, row_number() OVER (PARTITION BY role ORDER BY first_ns) AS block,
        1000.0 * (c_resent + s_resent) / (c_data_segments + s_data_segments) AS value
 FROM conns JOIN roles USING (client_id) WHERE c_data_segments + s_data_segments >= 50 AND alive(first_ns, last_ns)

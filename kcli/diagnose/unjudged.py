@@ -139,7 +139,7 @@ def undecodable(store: FactStore, files: str, reported: Container[str]) -> Itera
             yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
         elif row["kind"] == "unfinished" and row["servers"][0] not in reported:
             shakes = counted(row["connections"], "TLS handshake")
-            yield Unjudged(f"{shakes} with {to} that did not end well: no Kafka in them", "the logs of both ends")
+            yield Unjudged(f"{shakes} with {to} that failed: no Kafka traffic in them", "the logs of both ends")
         elif row["kind"] == "cut-foreign":
             text = f"{links} to {to}, maybe Kafka's: the snapshot length cuts off their packets"
             yield Unjudged(text, WHOLE_PACKETS, unread=True)
@@ -149,7 +149,10 @@ def undecodable(store: FactStore, files: str, reported: Container[str]) -> Itera
             beside += cut_exchanges(store) if row["kind"] == "cut" else ""
             yield Unjudged(f"{amount} {text}{beside}", remedy, f"{SEE} {files}", unread=True)
         elif row["bytes"] and (row["kind"] == "unreadable" or (row["kind"] == "rest" and missing is None)):
-            text, remedy = f"{amount} that are there and do not decode", "the table undecodable says where and why"
+            text, remedy = (
+                f"{amount} that are captured and can't be decoded",
+                "the table undecodable says where and why",
+            )
             yield Unjudged(text, remedy, f"{SEE} {files}")
 
 
@@ -180,7 +183,7 @@ def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
         links[spoken] += row["connections"]
     for spoken, named in servers.items():
         text = f"{counted(links[spoken], 'connection')} of {spoken} to {few_of(sorted(named), NAMED)}"
-        which = "of these connections, which the key log given lacks" if spoken in keyless else "of TLS"
+        which = "of these connections, which the given key log lacks" if spoken in keyless else "of TLS"
         yield Unjudged(text, f"--key-log FILE with the secrets {which}", unread=True)
 
 
@@ -203,7 +206,7 @@ SELECT count(DISTINCT connection) AS connections FROM calls
 WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_segments > 1) HAVING count(*) > 0
 """):
         yield Unjudged(
-            f"answers on {counted(row['connections'], 'connection')}: not one packet of the broker is in the capture",
+            f"responses on {counted(row['connections'], 'connection')}: no packet of the broker is in the capture",
             "a capture of both directions",
         )
 
@@ -227,7 +230,7 @@ def wrong_clock(store: FactStore) -> Iterator[Unjudged]:
             span = span_text((each["to_ns"] - each["from_ns"]) / SECOND)
             at = day_time(instant(each["from_ns"]), dated=False)
             yield Unjudged(
-                f"{span} from {at}Z, without a message from anyone though requests to several brokers wait: "
+                f"{span} from {at}Z, without any message though requests to several brokers wait: "
                 "the capture's clock was set forward, or its machine paused",
                 STEADY_CLOCK,
             )
@@ -271,4 +274,4 @@ def nameless(store: FactStore) -> Iterator[Unjudged]:
 
 def short(store: FactStore, seconds: float) -> Iterator[Unjudged]:
     if 0 < seconds < SHORT_S and store.has("exchange_facts"):
-        yield Unjudged(f"what takes longer than these {seconds:.1f} s to show", "a capture of a minute or more")
+        yield Unjudged(f"problems that take longer than these {seconds:.1f} s to show", "a capture of a minute or more")

@@ -55,7 +55,7 @@ FROM (SELECT coalesce(client_id, '') AS client_id, {address_sql("client")} AS cl
 GROUP BY client, client_id, api_version, to_magic
 ORDER BY converted_bytes DESC, client, client_id, fetch_version, to_magic
 """,
-        "No fetch asked for an older format.",
+        "No fetch requested an older format.",
     ),
     Question(
         "sessions",
@@ -76,7 +76,7 @@ FROM fetch_sessions GROUP BY server, client_id, replica_id ORDER BY fetches DESC
     Question(
         "leaders",
         "What leader changes cost",
-        "From the first NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH to the next good answer. A hint in the "
+        "From the first NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH to the next good response. A hint in the "
         "answer (KIP-951) "
         "lets the client go on at once: saved is the wait it would have spared.",
         """
@@ -93,7 +93,7 @@ FROM leader_changes GROUP BY client_id, api ORDER BY sum(lost_ms) DESC NULLS LAS
     Question(
         "remote",
         "What a bigger remote fetch would save",
-        "Consumers far behind the end, who read what tiered storage holds. With "
+        "Consumers far behind the end, which read from tiered storage. With "
         "remote.max.partition.fetch.bytes (KIP-1018) of "
         "4 MiB the same bytes take a quarter of the requests of 1 MiB.",
         """
@@ -101,7 +101,7 @@ SELECT client_id, coalesce(topic, topic_id) AS topic, count(DISTINCT partition) 
        sum(records_bytes) AS bytes, ceil(sum(requests_1mb)) AS requests_1mb, ceil(sum(requests_4mb)) AS requests_4mb
 FROM remote_fetches GROUP BY client_id, coalesce(topic, topic_id) ORDER BY bytes DESC, client_id, topic
 """,
-        "Nobody read far behind the end.",
+        "No consumer read far behind the end.",
     ),
     Question(
         "quorum",
@@ -112,7 +112,7 @@ SELECT server, client, client_id, topic, end_offset, epoch, size_bytes, received
        round(seconds, 3) AS seconds, complete, error_names
 FROM quorum ORDER BY timestamp, server, client, client_id, topic, end_offset, epoch
 """,
-        "Nobody fetched a snapshot.",
+        "No node fetched a snapshot.",
     ),
     Question(
         "apis",

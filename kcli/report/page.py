@@ -123,7 +123,7 @@ def figures(answers: Answers, seconds: float | None = None) -> Iterable[tuple[st
         yield "median latency, with waits", f"{totals['p50_ms']:,.4g} ms"
         yield "99 % answered in, with waits", f"{totals['p99_ms']:,.4g} ms"
     if seconds is None:
-        yield "from first to last answer", span_text((answers.last_ns - answers.first_ns) / 1e9)
+        yield "from first to last response", span_text((answers.last_ns - answers.first_ns) / 1e9)
     else:
         yield "captured", span_text(seconds)
 

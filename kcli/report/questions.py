@@ -74,7 +74,7 @@ FROM page_calls
     ReportQuestion(
         "errors_over_time",
         "Errors over time",
-        "Answers with an error, by name.",
+        "Responses with an error, by name.",
         f"""
 SELECT time_ns, error, count(*) AS answers
 FROM (SELECT time_ns, explode(errors) AS error FROM page_calls)
@@ -82,7 +82,7 @@ WHERE error IN (SELECT error FROM (SELECT explode(errors) AS error FROM page_cal
                 GROUP BY error ORDER BY count(*) DESC, error LIMIT {SERIES})
 GROUP BY time_ns, error ORDER BY time_ns, error
 """,
-        "No answer had an error.",
+        "No response had an error.",
         drawn=True,
     ),
     ReportQuestion(
@@ -103,7 +103,7 @@ SELECT error, api, client_id, server, count(*) AS answers, min(completed_ns) AS 
 FROM (SELECT explode(errors) AS error, api, client_id, server, completed_ns FROM page_calls)
 GROUP BY error, api, client_id, server ORDER BY answers DESC, error, api, client_id, server LIMIT {SHORT}
 """,
-        "No answer had an error.",
+        "No response had an error.",
     ),
     question_of(
         "apis",
@@ -178,7 +178,7 @@ FROM page_calls GROUP BY client_id, server, api ORDER BY exchanges DESC, client_
         "sessions",
         "Fetch sessions",
         "With a session (KIP-227) a fetch names only what changed. Lost: the broker did not know the session, or its "
-        "epoch, any more. Not granted: the client asked for a session and got none, as when the cache is full.",
+        "epoch, any more. Not granted: the client requested a session and got none, as when the cache is full.",
         f"""
 SELECT client_id, server, count(*) AS fetches,
        sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental,
@@ -267,7 +267,7 @@ ORDER BY role DESC, verdict, requests DESC, client_id, address LIMIT {SHORT}
     ),
     question_of(
         "leaders",
-        "From the first NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH to the next good answer. A follower that does "
+        "From the first NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH to the next good response. A follower that does "
         "not ask again leads the partition itself, or follows it no more: that is no outage.",
         f"""
 SELECT coalesce(l.client_id, '') AS client_id, client_address AS address, api,
@@ -286,7 +286,7 @@ ORDER BY role, not_recovered DESC, lost_max_ms DESC NULLS LAST, client_id, addre
     ),
     question_of(
         "lost",
-        "Nothing is dropped silently: bytes that are in no exchange, and requests without an answer.",
+        "Nothing is dropped silently: bytes that are in no exchange, and requests without a response.",
         f"""
 SELECT event, regexp_replace(reason, '[0-9].*$', '...') AS reason, count(*) AS events, sum(bytes) AS bytes,
        count(DISTINCT connection) AS connections

@@ -145,7 +145,7 @@ class ClientSession:
 
     def _judge_incremental(self, response: FetchResponse) -> Accepted:
         if response.session_id not in (NO_SESSION, self.session_id):
-            return Accepted(Came.MALFORMED, f"session {response.session_id} in answer to {self.session_id}")
+            return Accepted(Came.MALFORMED, f"session {response.session_id} in response to {self.session_id}")
         if self.rules.check_known:
             foreign = [partition for partition in response.partitions if partition not in self._known]
             if foreign:

@@ -82,7 +82,7 @@ def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[Sess
         yield SessionDifference(label, f"{name} of {partition}", 0, live.partition_errors[partition, name])
     if captured.wanted != live.wanted:
         only = sorted(captured.wanted - live.wanted), sorted(live.wanted - captured.wanted)
-        yield SessionDifference(label, "partitions asked for by one side only", shown(only[0]), shown(only[1]))
+        yield SessionDifference(label, "partitions requested by one side only", shown(only[0]), shown(only[1]))
     silent = sorted(captured.delivered.keys() - live.delivered.keys())
     internal = [name for name in silent if is_internal(name)]
     for names in ([name for name in silent if name not in internal], internal):
@@ -90,7 +90,7 @@ def compare_shape(captured: SessionReport, live: SessionReport) -> Iterable[Sess
             size = sum(captured.delivered[name] for name in names)
             yield SessionDifference(label, f"records of {shown(names)}", size, 0, partitions=tuple(names))
     if live.lost > captured.lost:
-        yield SessionDifference(label, "fetches without an answer", captured.lost, live.lost)
+        yield SessionDifference(label, "fetches without a response", captured.lost, live.lost)
 
 
 def compare_responses(captured: SessionReport, live: SessionReport) -> Iterable[SessionDifference]:

@@ -135,7 +135,7 @@ class DraftTracker:
         incremental_checks.same_client(registry, session, x)
         incremental_checks.one_under_way(registry, session, x)
         if (x.server, x.session_id) in self.lost:
-            text = "goes on after a fetch without an answer: nobody knows what the broker has taken in"
+            text = "continues after a fetch without a response: its session on the broker is unknown"
             registry.find(x, "not-begun-anew", x.session_id, text)
             self.lost.discard((x.server, x.session_id))
             session.blur()

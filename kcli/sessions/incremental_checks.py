@@ -108,14 +108,16 @@ def moved(
             return
     elif not seat.skipped and (offset <= seat.high or registry.offsets.explains(key, offset, session.used_ns)):
         return
-    text = f"{name_of(key, registry.offsets.names)} moves from {before} to {offset} though no answer had records of it"
+    text = (
+        f"{name_of(key, registry.offsets.names)} moves from {before} to {offset} though no response had records of it"
+    )
     registry.find(x, "position-jump", x.session_id, text)
 
 
 def forget(registry: SessionRegistry, session: ObservedSession, x: FetchExchange) -> None:
     both = {key for key, _ in x.asked}.intersection(x.forgotten) if x.asked else ()
     if both:
-        text = f"{counted(len(both), 'partition is', 'partitions are')} asked for and forgotten at once"
+        text = f"{counted(len(both), 'partition is', 'partitions are')} requested and forgotten at once"
         registry.find(x, "asked-and-forgotten", x.session_id, text, sorted(both))
     unknown = [key for key in x.forgotten if not session.drop(key)]
     if unknown and session.complete:
@@ -159,7 +161,7 @@ def check_response(registry: SessionRegistry, session: ObservedSession, x: Fetch
 def check_whole(registry: SessionRegistry, x: FetchExchange) -> None:
     """Check the response's session id, and that it has no partition twice."""
     if x.granted not in (NO_SESSION, x.session_id):
-        text = f"session {x.granted} in an answer in session {x.session_id}"
+        text = f"session {x.granted} in a response in session {x.session_id}"
         registry.find(x, "session-id-changed", x.session_id, text)
     if len(x.reported) > 1:
         answered_twice(registry, x, x.session_id)
@@ -234,7 +236,7 @@ def withheld(registry: SessionRegistry, session: ObservedSession, x: FetchExchan
             late.append(key)
     if late:
         these = counted(len(late), "partition has some and is", "partitions have some and are")
-        text = f"answers without any records, though {these} asked for"
+        text = f"responses without any records, though {these} requested"
         registry.find(x, "records-withheld", x.session_id, text, sorted(late))
 
 

@@ -23,20 +23,20 @@ RULES: Mapping[str, SessionRule] = {
     "epoch-jump": SessionRule(CLIENT, ERROR, "each fetch of a session has the epoch after the last one answered"),
     "epoch-invalid": SessionRule(CLIENT, ERROR, "an epoch is -1, 0, or positive with a session id"),
     "two-in-flight": SessionRule(CLIENT, ERROR, "a session has one fetch under way at a time"),
-    "session-unused": SessionRule(CLIENT, ERROR, "a session that was granted is used or closed, not left behind"),
+    "session-unused": SessionRule(CLIENT, ERROR, "a session that was granted is used or closed, not abandoned"),
     "closed-session-used": SessionRule(CLIENT, ERROR, "after its end a session is not used; a full fetch follows"),
     "session-shared": SessionRule(CLIENT, ERROR, "a session belongs to one client, consumer or follower"),
     "naming-switched": SessionRule(
         CLIENT, ERROR, "a session goes by topic names (before v13) or by topic ids, not both"
     ),
     "asked-twice": SessionRule(CLIENT, ERROR, "a request names a partition once"),
-    "asked-and-forgotten": SessionRule(CLIENT, ERROR, "a partition is not asked for and forgotten in one request"),
+    "asked-and-forgotten": SessionRule(CLIENT, ERROR, "a partition is not requested and forgotten in one request"),
     "forgotten-unknown": SessionRule(CLIENT, ERROR, "only partitions of the session are forgotten"),
     "forgotten-in-full": SessionRule(CLIENT, ERROR, "a full fetch has nothing to forget"),
     "set-changed": SessionRule(
         CLIENT, ERROR, "in the draft a full fetch brings another set of partitions, and nothing else"
     ),
-    "not-begun-anew": SessionRule(CLIENT, ERROR, "in the draft a full fetch follows a fetch that nobody answered"),
+    "not-begun-anew": SessionRule(CLIENT, ERROR, "in the draft a full fetch follows a fetch without a response"),
     "asked-again": SessionRule(CLIENT, NOTE, "an incremental fetch names only what changed"),
     "position-jump": SessionRule(CLIENT, ERROR, "a position moves over records that were delivered"),
     "epoch-accepted": SessionRule(BROKER, ERROR, "a wrong epoch is refused with INVALID_FETCH_SESSION_EPOCH"),
@@ -52,7 +52,7 @@ RULES: Mapping[str, SessionRule] = {
     "session-id-changed": SessionRule(BROKER, ERROR, "a response in a session carries its id"),
     "session-dropped": SessionRule(BROKER, ERROR, "a session ends with session id 0 only when no partition is left"),
     "full-incomplete": SessionRule(BROKER, ERROR, "a full fetch is answered for each of its partitions"),
-    "not-asked-answered": SessionRule(BROKER, ERROR, "only partitions that were asked for are answered"),
+    "not-asked-answered": SessionRule(BROKER, ERROR, "only requested partitions are in a response"),
     "forgotten-answered": SessionRule(BROKER, ERROR, "forgotten partitions are answered no more"),
     "answered-twice": SessionRule(BROKER, ERROR, "a response names a partition once"),
     "unchanged-answered": SessionRule(BROKER, ERROR, "an incremental response leaves out what did not change"),

@@ -33,7 +33,7 @@ EXAMPLES = (
         ),
     ),
     (
-        "Which connections were left without answers?",
+        "Which connections were left without responses?",
         "SELECT connection, client_id, requests, unanswered FROM connections WHERE unanswered > 0 ORDER BY connection",
     ),
     (

@@ -117,7 +117,7 @@ MEMBERS: tuple[ViewColumn, ...] = (
     ),
     column("left_at", "instant?", "when it last left; null: it did not", f"max(timestamp) FILTER (WHERE {IS_LEAVE})"),
     column(
-        "reason", "string?", "the reason in its LeaveGroup, or the last error that told it that it is no member",
+        "reason", "string?", "the reason in its LeaveGroup, or the last error for a removed member; null: neither",
         f"coalesce(max_by(reason, struct(completed_ns, reason)) FILTER (WHERE ({IS_LEAVE}) AND reason IS NOT NULL), "
         f"max_by(error, struct(completed_ns, error)) FILTER (WHERE error IN {NO_MEMBER}))",
     ),
@@ -230,8 +230,8 @@ TOPICS: tuple[ViewColumn, ...] = (
     column("topic", "string", "its name"),
     column(
         "how", "string",
-        "who says so: said (a message has both), committed (a client commits by name the offsets that it fetches by "
-        "id), same batch (its checksum was produced by name and fetched by id)",
+        "source of the name: said (a message has both), committed (a client commits by name the offsets that it "
+        "fetches by id), same batch (its checksum was produced by name and fetched by id)",
     ),
 )  # fmt: skip
 # By table: its columns, and the query that they are selected from, over facts, `record_batches`, and `known` (topics by

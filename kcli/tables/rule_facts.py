@@ -13,23 +13,23 @@ COMPLETED = "completed_ns   int64    ns since 1970: as in exchanges\n"
 define(
     RULE_FACTS,
     "group_calls",
-    "Requests of members of groups, each with its answer.",
+    "Requests of members of groups, each with its response.",
     WHO,
     COMPLETED,
     """
 api            string   the API's name
 group_id       string   the group
-member_id      string?  of the request, or else the one that the answer gives
+member_id      string?  of the request, or else the one in the response
 instance_id    string?  group.instance.id
 generation     int32?   of the request; a member's epoch (KIP-848)
-answered_generation int32? of the answer
-error          string?  name of the error in the answer
+answered_generation int32? of the response
+error          string?  name of the error in the response
 reason         string?  why the member leaves or joins, as it says
 protocols      string?  protocol type and names of the assignors that a JoinGroup offers
 session_timeout_ms int32? of a JoinGroup
 rebalance_timeout_ms int32? of a JoinGroup: max.poll.interval.ms
-assignment     strings? topic-partition: what the answer gives the member; KIP-848: the topic's id in place of its name
-answered       bool?    there is an answer; null: it is cut off, so that its error may be unknown
+assignment     strings? topic-partition: assigned by the response; KIP-848: the topic's id in place of its name
+answered       bool?    there is a response; null: it is cut off, so that its error may be unknown
 """,
     dated=False,
 )
@@ -57,15 +57,15 @@ define(
     COMPLETED,
     """
 all_topics     bool     it asks for all topics
-topics         int32?   topics in the answer; null: it is cut off
-response_bytes int64?   of the answer
+topics         int32?   topics in the response; null: it is cut off
+response_bytes int64?   of the response
 """,
     dated=False,
 )
 define(
     RULE_FACTS,
     "metadata_topics",
-    "Topics of Metadata answers with an error.",
+    "Topics of Metadata responses with an error.",
     WHO,
     COMPLETED,
     """
@@ -78,20 +78,20 @@ named          bool     the request named the topic
 define(
     RULE_FACTS,
     "metadata_told",
-    "Topics of Metadata answers.",
+    "Topics of Metadata responses.",
     WHO,
     COMPLETED,
     """
-told           int64    number of what the answer tells of the topic's partitions: as in partition_states
+told           int64    number of the state of the topic's partitions in the response: as in partition_states
 """,
     dated=False,
 )
 define(
     RULE_FACTS,
     "partition_states",
-    "Partitions as Metadata answers tell of them: once for all answers that tell the same of a topic.",
+    "States of partitions in Metadata responses: one row for all responses with the same state of a topic.",
     """
-told           int64    number of what is told
+told           int64    number of the state
 topic          string   the topic's name
 topic_id       string?  the topic's id
 partition      int32    the partition's index
@@ -109,7 +109,7 @@ error          string?  name of the partition's error
 define(
     RULE_FACTS,
     "advertised",
-    "Brokers as Metadata and FindCoordinator answers name them, each once.",
+    "Brokers named in Metadata and FindCoordinator responses, each once.",
     """
 server         string   the server that answered
 node_id        int32    the broker
@@ -130,9 +130,9 @@ node_id        int32    the voter
 define(
     RULE_FACTS,
     "cluster_ids",
-    "Clusters as Metadata answers name them, each once for a broker.",
+    "Clusters named in Metadata responses, each once for a broker.",
     """
-server         string   who answered
+server         string   the server that answered
 cluster_id     string   the cluster's id
 """,
     dated=False,
@@ -159,13 +159,13 @@ define(
     """
 api            string   the API's name
 transactional_id string? null: an idempotent producer
-producer_id    int64?   of the request, or else the one that the answer gives
-producer_epoch int32?   of the request, or else the one that the answer gives
+producer_id    int64?   of the request, or else the one in the response
+producer_epoch int32?   of the request, or else the one in the response
 committed      bool?    of EndTxn
 timeout_ms     int32?   of InitProducerId
 partitions     strings? topic-partition: what it adds to the transaction
-error          string?  name of the error in the answer
-answered       bool?    there is an answer; null: it is cut off, so that its error may be unknown
+error          string?  name of the error in the response
+answered       bool?    there is a response; null: it is cut off, so that its error may be unknown
 """,
     dated=False,
 )
@@ -179,10 +179,10 @@ define(
 api            string   the API's name
 mechanism      string?  of a SaslHandshake
 principal      string?  of a first message of SCRAM, which names it in the clear
-error          string?  name of the error in the answer
+error          string?  name of the error in the response
 message        string?  what the broker says of the error
 session_lifetime_ms int64? how long the login is good; null or 0: no limit
-answered       bool?    there is an answer; null: it is cut off, so that its error may be unknown
+answered       bool?    there is a response; null: it is cut off, so that its error may be unknown
 """,
     dated=False,
 )
@@ -211,8 +211,8 @@ define(
     COMPLETED,
     """
 api            string   the API's name
-topic          string?  the topic's name; its id where it is deleted by that, and the answer has no name
-error          string?  name of the error in the answer
+topic          string?  the topic's name; its id if it is deleted by id and the response has no name
+error          string?  name of the error in the response
 """,
     dated=False,
 )
@@ -230,7 +230,7 @@ software_version string? its version
 define(
     RULE_FACTS,
     "offers",
-    "APIs that brokers offered in answers to ApiVersions, each once.",
+    "APIs that brokers offered in ApiVersions responses, each once.",
     """
 server         string   the broker's address:port
 api            string   the API's name, or its number

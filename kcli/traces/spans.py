@@ -165,7 +165,7 @@ def add_status(span: Span, exchange: Exchange) -> None:
     if exchange.response_frame is None:
         if exchange.api_key == apikeys.PRODUCE and (exchange.request or {}).get("acks") == 0:
             return
-        span.status.CopyFrom(Status(code=Status.STATUS_CODE_ERROR, message="no answer in the capture"))
+        span.status.CopyFrom(Status(code=Status.STATUS_CODE_ERROR, message="no response in the capture"))
         span.attributes.extend(attributes({"error.type": NO_ANSWER}))
     elif errors := exchange.errors:
         span.status.CopyFrom(Status(code=Status.STATUS_CODE_ERROR, message=", ".join(errors)))

@@ -49,7 +49,7 @@ def test_a_key_log_of_other_connections_is_named(samples: Path, tmp_path: Path) 
     other.write_text(f"CLIENT_RANDOM {'ab' * 32} {'cd' * 48}\n")
     found = diagnose([str(samples / "tls.pcap")], key_logs=[str(other)])
     remedies = [each.remedy for each in found.unjudged if " of TLS 1.2" in each.what]
-    assert len(remedies) == 1 and "which the key log given lacks" in remedies[0]
+    assert len(remedies) == 1 and "which the given key log lacks" in remedies[0]
 
 
 def test_tls_that_cannot_be_read_is_a_line_for_each_broker() -> None:
@@ -95,7 +95,7 @@ def test_a_request_that_does_not_decode_is_in_the_capture(tmp_path: Path) -> Non
     path = tmp_path / "one.pcap"
     path.write_bytes(pcap(Wire().open().client(metadata(1)[0][:-2] + b"\xff\xff").close().packets))
     found = diagnose([str(path)], ports=[9092])
-    assert "49 bytes on 1 connection that are there and do not decode" in [each.what for each in found.unjudged]
+    assert "49 bytes on 1 connection that are captured and can't be decoded" in [each.what for each in found.unjudged]
 
 
 def test_packets_that_the_snapshot_length_cuts_are_named(tmp_path: Path) -> None:

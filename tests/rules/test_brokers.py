@@ -37,7 +37,7 @@ def test_writes_that_wait_for_replicas_are_named_beside_those_that_are_refused()
     found = only("under-min-isr-orders")
     told(found, partition=["orders-0", "orders-1", "orders-2"])
     assert (found.evidence["refused"], found.evidence["unanswered"]) == (8, 5)
-    assert ", 5 more without an answer or timed out (orders-1); " in found.text
+    assert ", 5 more without a response or timed out (orders-1); " in found.text
 
 
 def test_a_broker_that_answers_nobody_as_the_capture_begins() -> None:

@@ -69,7 +69,7 @@ def test_a_window_that_is_closed_long_and_one_that_is_for_moments(tmp_path: Path
     assert finding.evidence["zero_windows"] == 8 and 1.5 < finding.evidence["closed_seconds"] < 1.7
     assert "20 kB" not in finding.text, "it had no such answer"
     [finding] = found(tmp_path, reading(200, answer=30_000))
-    assert "half of 8 answers over 20 kB took 1 ms or more" in finding.text
+    assert "half of 8 responses over 20 kB took 1 ms or more" in finding.text
     assert not found(tmp_path, reading(20)), "a program that works off a backlog"
     assert not found(tmp_path, reading(400, times=3)), "it starts"
 

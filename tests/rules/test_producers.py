@@ -74,7 +74,7 @@ def test_a_transaction_that_hangs_explains_what_waits_for_it_alone() -> None:
     [
         (
             "topic-recreated-quotes",
-            "anew under running clients (deleted once by rdkafka (127.0.0.1:45980), made once by rdkafka",
+            "recreated under running clients (deleted once by rdkafka (127.0.0.1:45980), recreated once by rdkafka",
             "first find the job that deletes it: rdkafka at 127.0.0.1:45980; do not",
             {"deletes": 1, "creates": 1, "deleters": ["rdkafka at 127.0.0.1:45980"], "topic_ids": 2},
         ),

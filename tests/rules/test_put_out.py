@@ -31,10 +31,10 @@ def test_a_static_member_at_work_is_put_out_once_and_ends(tmp_path: Path) -> Non
     assert not found(tmp_path, *(each.wire for each in seat_taken(0))), "a deployment may mean it"
     [finding] = worth_a_word(tmp_path)
     assert finding.finding == "duplicate-static-member" and finding.subject["client"] == ["new", "old"]
-    assert "the first was at work, and was put out, 1 time" in finding.text
+    assert "the first was working, and was fenced, 1 time" in finding.text
     assert not found(tmp_path, *(each.wire for each in seat_taken(15))), "it was replaced, and comes back too late"
     [word] = worth_a_word(tmp_path)
-    assert word.finding == "duplicate-static-member" and word.advice.startswith("nothing, where it was replaced")
+    assert word.finding == "duplicate-static-member" and word.advice.startswith("nothing, if it was replaced")
 
 
 def test_a_static_member_that_is_restarted_is_no_fault(tmp_path: Path) -> None:
@@ -65,13 +65,10 @@ def test_a_producer_at_work_is_put_out_once_and_ends(tmp_path: Path) -> None:
     assert not found(tmp_path, *id_taken(0)), "a deployment may mean it"
     [finding] = worth_a_word(tmp_path)
     assert finding.finding == "transactional-id-clash" and finding.subject["client"] == ["new", "old"]
-    assert (
-        "was taken from a producer that was at work with it (new (10.0.0.1:41000), old (10.0.0.1:40000))"
-        in finding.text
-    )
+    assert "was taken from a producer that was using it (new (10.0.0.1:41000), old (10.0.0.1:40000))" in finding.text
     assert not found(tmp_path, *id_taken(8)), "it was replaced, and comes back too late"
     [word] = worth_a_word(tmp_path)
-    assert word.finding == "transactional-id-clash" and word.advice.startswith("nothing, where it was replaced")
+    assert word.finding == "transactional-id-clash" and word.advice.startswith("nothing, if it was replaced")
     assert not found(tmp_path, *id_taken(8, comes_back=False)) and not worth_a_word(tmp_path), "a restart"
 
 
@@ -137,13 +134,13 @@ def test_a_member_of_the_new_protocol_that_dies(tmp_path: Path) -> None:
 
     finding = told(found(tmp_path, *(each.wire for each in group())), "slow-rebalance", group="g", client=["dies"])
     assert finding.evidence["state"] == "gone" and finding.evidence["waited_seconds"] == pytest.approx(40, abs=0.5)
-    assert "waits 40.0 s for dies (10.0.0.1:40001), which said nothing more, without leaving" in finding.text
+    assert "waits 40.0 s for dies (10.0.0.1:40001), which sent nothing more, without leaving" in finding.text
     assert not found(tmp_path, *(each.wire for each in group(leaves=True)))
     static = Newer("dies", 40001).beats((3, 3), given=True, instance="one").beats((3, 3), instance="one").close()
     again = Newer("dies", 42000, after=16).beats((0, 0), instance="one", error=111).close()
     assert not found(tmp_path, group()[0].wire, static.wire, again.wire)
     [word] = [each for each in worth_a_word(tmp_path) if each.finding == "slow-rebalance"]
-    assert "who comes with its group.instance.id is refused until then" in word.text
+    assert "a member with its group.instance.id is refused until then" in word.text
 
 
 @pytest.mark.parametrize("lives", [True, False])

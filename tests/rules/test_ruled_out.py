@@ -21,9 +21,9 @@ def test_other_causes_are_ruled_out_if_none_is_found_about_the_same_names() -> N
     held, other, broker = a_finding("throttled", client="a"), a_finding("throttled", client="b"), ["3", "10.0.0.3:9092"]
     slow = Finding("slow-broker", "critical", {"broker": broker}, {"clients": ["a", "c"]}, "", ruled_out="waits")
     name_absent([held, other, slow])
-    assert slow.ruled_out == "waits; a long line (not found)"
-    assert held.ruled_out == "a long line, loss (not found)"
-    assert other.ruled_out == "a slow broker, a long line, loss (not found)"
+    assert slow.ruled_out == "waits; a slow network (not found)"
+    assert held.ruled_out == "a slow network, loss (not found)"
+    assert other.ruled_out == "a slow broker, a slow network, loss (not found)"
 
 
 def test_a_word_for_several_causes_is_left_out_with_any_of_them() -> None:

@@ -97,7 +97,8 @@ def test_a_client_that_closes_right_behind_the_certificate(tmp_path: Path) -> No
     [finding] = ended(3)
     assert (finding.finding, finding.severity) == ("expired-certificate", "warning")
     assert (
-        finding.evidence["alerts"] == ["closed without an alert"] and "read in the log of the client" in finding.advice
+        finding.evidence["alerts"] == ["closed without an alert"]
+        and "read the reason in the log of the client" in finding.advice
     )
     assert not ended(2)
 
@@ -170,7 +171,7 @@ def test_a_line_that_is_full(size: int, full: bool, tmp_path: Path) -> None:
     path.write_bytes(pcap(wire.packets))
     lines = [each for each in diagnose([str(path)]).findings if each.finding == "slow-network"]
     assert [each.subject["host"] for each in lines] == (["10.0.9.9"] if full else [])
-    assert not full or "at the end of a full line" in lines[0].text
+    assert not full or "behind a congested link" in lines[0].text
 
 
 def test_a_name_is_told_by_its_port_and_by_those_who_work(tmp_path: Path) -> None:

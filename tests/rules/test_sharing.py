@@ -43,7 +43,7 @@ def test_slow_answers_are_ruled_out_only_where_they_are_quick(tmp_path: Path) ->
     slow = told(found(tmp_path, writer(40000, 120, times=360, takes=200 * MILLISECOND)), "tiny-batches")
     waits = told(found(tmp_path, writer(40000, 120, times=360, ahead_ms=-20, takes=200 * MILLISECOND)), "tiny-batches")
     assert "records wait 21 ms already" in waits.advice and quick.advice.startswith("set linger.ms")
-    assert "slow answers: they take " in quick.ruled_out and slow.ruled_out == "leaders that move: 0 were refused"
+    assert "slow responses: they take " in quick.ruled_out and slow.ruled_out == "leaders that move: 0 were refused"
 
 
 def test_who_ends_a_transaction_for_each_record_is_told_to_put_more_into_one(tmp_path: Path) -> None:

@@ -80,10 +80,10 @@ def a_lost_answer(rows: list[Row]) -> None:
         (a_fetch_less, "shape", "incremental fetches"),
         (no_session, "shape", "sessions granted"),
         (no_session, "strict", "in a session"),
-        (another_partition, "shape", "partitions asked for by one side only"),
+        (another_partition, "shape", "partitions requested by one side only"),
         (nothing_of_one, "shape", "records of orders[4]"),
         (nothing_of_one, "strict", "partitions of one response only"),
-        (a_lost_answer, "shape", "fetches without an answer"),
+        (a_lost_answer, "shape", "fetches without a response"),
     ],
 )
 def test_differences(rows: list[Row], alter: Any, level: Any, what: str | None) -> None:

@@ -52,7 +52,7 @@ class NewTopics:
         if fault := name_fault(name):
             raise RefusedError("INVALID_TOPIC_EXCEPTION", fault)
         if name == CLUSTER_METADATA:
-            raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"nobody may create the internal topic {name}")
+            raise RefusedError("TOPIC_AUTHORIZATION_FAILED", f"no client may create the internal topic {name}")
         if name in self.controller.topics.by_name:
             raise RefusedError("TOPIC_ALREADY_EXISTS", f"Topic '{name}' already exists.")
         other = self.alike.get(name.replace(".", "_"))

@@ -175,7 +175,7 @@ class ConnectionState:
         """
         assert request.frame is not None and self.client is not None
         if ns is None and not self.vouches_for(request):
-            self.event("undecodable", self.client, 0, request.size, f"{UNKNOWN}, without an answer", request.ns)
+            self.event("undecodable", self.client, 0, request.size, f"{UNKNOWN}, without a response", request.ns)
             return
         if ns is not None:
             self.remember_client(request)

@@ -38,7 +38,7 @@ def show_outcome(outcome: Outcome, seconds: float) -> None:
     list_lines(out, lines)
     for name in sorted(outcome.apis):
         for text, count in outcome.apis[name].problems.items():
-            out.print(shown(f"  {name}: {counted(count, 'request')} without an answer: {text}"))
+            out.print(shown(f"  {name}: {counted(count, 'request')} without a response: {text}"))
         for text, count in outcome.apis[name].not_comparable.items():
             out.print(shown(f"  {name}: {count:,} not compared: {text}"))
     for each in outcome.kept:

@@ -204,7 +204,7 @@ def polls(statistics: FetchStatistics) -> str:
     if statistics.throttled:
         parts.append(f"{statistics.throttled:,} throttled")
     if statistics.unanswered:
-        parts.append(f"{statistics.unanswered:,} without an answer")
+        parts.append(f"{statistics.unanswered:,} without a response")
     return ", ".join(parts)
 
 

@@ -59,7 +59,7 @@ async def ask_one(client: Client, address: Address) -> ControllerAnswer:
             session = await client.session_at(address)
             await describe(session, answer)
     except TimeoutError:
-        answer.error = f"no answer in {PATIENCE:.0f} s"
+        answer.error = f"no response in {PATIENCE:.0f} s"
     except NetworkError as error:
         answer.error = str(error).partition(" (is it running?")[0].removeprefix("broker ")
         answer.is_certificate = isinstance(error, CertificateError)

@@ -81,7 +81,7 @@ class PausingWriter(BackgroundWriter):
             raise
         except OSError as error:
             if not self.left_out:
-                self.note(f"{error}: recording pauses, traffic goes on")
+                self.note(f"{error}: recording pauses, traffic continues")
             if not self._has_begun and self._beginning is None:
                 self._beginning = data
             self.left_out += len(data)
@@ -89,7 +89,7 @@ class PausingWriter(BackgroundWriter):
             return
         self._has_begun = True
         if self.left_out:
-            self.note(f"recording goes on: {self.left_out:,} bytes of packets are missing")
+            self.note(f"recording continues: {self.left_out:,} bytes of packets are missing")
             self.left_out = 0
 
     def _write(self, data: bytes) -> None:

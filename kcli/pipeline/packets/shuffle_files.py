@@ -63,7 +63,7 @@ class Origin:
         """Open the capture. Raises InputError if it has changed, as happens when tcpdump writes a ring of files."""
         try:
             if fingerprint(StoredFile(self.path, self.size, 0)) != self.mark:
-                raise self.changed("it was written anew")
+                raise self.changed("it was rewritten")
             return Path(self.path).open("rb", buffering=0)
         except OSError as error:
             raise self.changed(error.strerror or str(error)) from None

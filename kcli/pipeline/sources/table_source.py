@@ -157,7 +157,7 @@ class TableSource(KcliSource):
         if not folders:
             return super().position()
         if not self.table.dated:
-            raise UsageError(f"{self.name()} is made anew by every run: no stream has it (read it as it is)")
+            raise UsageError(f"{self.name()} is rewritten by every run: no stream has it (read it as it is)")
         return {"runs": {folder: Journal(folder).last for folder in folders}}
 
     def inputs_between(self, start: dict[str, Any], end: dict[str, Any]) -> list[Any]:
@@ -183,7 +183,7 @@ def files_of_runs(journal: Journal, table: str, first: int, last: int) -> Iterat
         again = [run for run in entry.redone if run <= first]
         if again:
             text = f"run {entry.run} stands in place of run {again[0]}, which the stream has read"
-            raise InputError(f"{text} (begin anew, with another checkpoint)", file=journal.output.uri)
+            raise InputError(f"{text} (start again, with another checkpoint)", file=journal.output.uri)
         for where in entry.files:
             if where["table"] == table and not where["passing"]:
                 yield (journal.output / published(entry.run, where)).uri

@@ -51,7 +51,7 @@ SELECT t.client_id, CASE WHEN count(t.principal) > 0
        min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
        count(*) AS weight, array_agg(DISTINCT server) AS servers,
        CASE WHEN max(error) IS NULL THEN 'refused or not answered' ELSE 'refused' END AS outcome,
-       CASE WHEN max(error) IS NULL THEN 'their connections end behind the login; no answer is in the capture'
+       CASE WHEN max(error) IS NULL THEN 'their connections end after the login; the capture has no response'
             ELSE coalesce(concat('"', max(message), '"'), max(error)) END AS shown,
        CASE WHEN max(error) IS NULL THEN 'a client that is logged in: it would send other requests'
             ELSE 'the broker: it answers' END AS not_so,
@@ -59,7 +59,7 @@ SELECT t.client_id, CASE WHEN count(t.principal) > 0
        CASE WHEN max(error) IS NULL THEN 'decode pcap {files} --api SaslHandshake,SaslAuthenticate' END AS look,
        CASE WHEN max(error) IS NULL OR count(*) <= 3 AND max(p.last) > max(timestamp) THEN 'warning'
             ELSE 'critical' END AS severity,
-       CASE WHEN max(p.last) > max(timestamp) THEN '; its last login was taken' ELSE '' END AS at_last,
+       CASE WHEN max(p.last) > max(timestamp) THEN '; its last login was accepted' ELSE '' END AS at_last,
        CASE WHEN min(mechanism) = 'OAUTHBEARER' AND max(mechanism) = 'OAUTHBEARER'
             THEN 'the token: its issuer, audience and scope, its life and the clocks of both sides '
                  '(sasl.login.callback.handler.class, sasl.oauthbearer.*)'
@@ -70,7 +70,7 @@ HAVING count(*) >= CASE WHEN max(error) IS NULL THEN 3 ELSE 2 END
 """,
     subject={"client": "client_id", "user": "users"},
     evidence=("refused", "good", "connections", "errors", "message", "mechanisms", "seconds", "servers"),
-    says="{client_id}: {refused} logins {outcome} on {connections} connections, {good} taken ({mechanisms}: {shown})"
+    says="{client_id}: {refused} logins {outcome} on {connections} connections, {good} accepted ({mechanisms}: {shown})"
     "{at_last}",
     ruled_out="{not_so}",
     advice="{first_step}correct {secret} or the mechanism; let retries back off (reconnect.backoff.max.ms)",

@@ -54,7 +54,7 @@ SELECT e.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, arr
        (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns, max(opened_ns) AS last_ns,
        count(*) AS weight,
        CASE WHEN max(CASE WHEN n.alert BETWEEN 0 AND 254 THEN 1 ELSE 0 END) = 0
-              THEN concat('read in the log of the ', max(sender), ' why; most often: ')
+              THEN concat('read the reason in the log of the ', max(sender), '; most often: ')
             ELSE '' END AS unsaid, CASE WHEN max(n.alert) = -1 THEN 'warning' ELSE 'critical' END AS severity,
        concat('renew the certificate of the ', CASE max(sender) WHEN 'client' THEN 'broker' ELSE 'client' END, ', or ',
               CASE WHEN min(n.alert) = 45 AND max(n.alert) = 45 THEN concat('set the clock of the ', max(sender))
@@ -66,9 +66,9 @@ HAVING count(*) >= CASE WHEN max(n.alert) = -1 THEN 3 ELSE 2 END
 """,
     subject={"broker": "broker", "host": "hosts"},
     evidence=("alerts", "sender", "connections", "per_second", "seconds", "hosts"),
-    says="TLS handshakes with broker {broker_name} end as the {sender} refuses the certificate ({alerts}), on "
-    "{connections} connections of {hosts}, {per_second} a second; no Kafka on them",
-    ruled_out="the network: the handshake came as far as the certificate",
+    says="TLS handshakes with broker {broker_name} fail because the {sender} refuses the certificate ({alerts}), on "
+    "{connections} connections of {hosts}, {per_second} a second; no Kafka traffic on them",
+    ruled_out="the network: the handshake reached the certificate",
     advice="{unsaid}{remedy}; openssl s_client -connect {server} shows it",
     see="decode pcap {files} --errors",
     source="TLS alerts (RFC 5246, 7.2); ssl.keystore.location",

@@ -20,11 +20,11 @@ GROUP BY c.server, b.broker, b.broker_name
 """,
     subject={"host": "hosts", "broker": "broker", "client": "clients"},
     evidence=("connections", "seconds", "hosts", "clients"),
-    says="plain Kafka on a TLS port: {hosts} began {connections} times with a plain request to broker {broker_name}, "
-    "and the broker answered with a TLS alert",
+    says="plaintext on a TLS port: {hosts} opened {connections} connections to broker {broker_name} with a plaintext "
+    "request, and the broker answered with a TLS alert",
     ruled_out="certificates: the handshake never reached them",
-    advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the plain listener; "
-    "a Java client that died of OutOfMemoryError there has to be started anew",
+    advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the PLAINTEXT listener; "
+    "restart Java clients that failed with OutOfMemoryError there",
     see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
     source="listeners, listener.security.protocol.map",
     explains={"connection-churn": ("client",), "request-timeout-too-short": ("client",), "silent-broker": ("broker",)},

@@ -20,16 +20,16 @@ plain AS (SELECT DISTINCT server FROM calls WHERE server NOT IN (SELECT server F
 SELECT h.server, b.broker, b.broker_name, array_agg(DISTINCT host) AS hosts, count(*) AS connections,
        (max(opened_ns) - min(opened_ns)) / 1e9 AS seconds, min(opened_ns) AS first_ns, max(opened_ns) AS last_ns,
        count(*) AS weight,
-       CASE WHEN max(p.server) IS NULL THEN 'nobody speaks plain Kafka there in this capture'
-            ELSE 'others speak plain Kafka there' END AS others
+       CASE WHEN max(p.server) IS NULL THEN 'no client uses plaintext there in this capture'
+            ELSE 'others use plaintext there' END AS others
 FROM hellos h JOIN brokers b ON h.server = b.server LEFT JOIN plain p ON h.server = p.server
 GROUP BY h.server, b.broker, b.broker_name
 HAVING count(*) >= 2
 """,
     subject={"host": "hosts", "broker": "broker"},
     evidence=("connections", "seconds", "others", "hosts"),
-    says="TLS on a plain port: {connections} connections of {hosts} to broker {broker_name} began with a TLS "
-    "ClientHello, and the broker closed each without a byte; {others}",
+    says="TLS on a PLAINTEXT port: {connections} connections of {hosts} to broker {broker_name} began with a TLS "
+    "ClientHello, and the broker closed each without sending a byte; {others}",
     ruled_out="certificates: the handshake never reached them",
     advice="set security.protocol to PLAINTEXT (or SASL_PLAINTEXT) in the client, or use the port of the TLS listener",
     see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",

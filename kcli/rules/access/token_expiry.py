@@ -52,10 +52,10 @@ WHERE cut >= 2 OR refused >= 2
 """,
     subject={"client": "client_id"},
     evidence=("cut", "refused", "lifetime_seconds", "mechanism", "servers"),
-    says="{client_id} does not renew its login ({mechanism}): when its {lifetime_seconds} s were over, the broker "
-    "closed {cut} connections, and refused {refused} logins with what had run out",
+    says="{client_id} does not renew its login ({mechanism}): when it expired after {lifetime_seconds} s, the broker "
+    "closed {cut} connections, and refused {refused} logins with expired credentials",
     ruled_out="wrong credentials: the first login succeeded",
-    advice="have {client_id} ask for a new token in time (Java: sasl.login.refresh.*; librdkafka: oauth_cb, or "
+    advice="have {client_id} request a new token in time (Java: sasl.login.refresh.*; librdkafka: oauth_cb, or "
     "sasl.oauthbearer.method=oidc; Python: the token provider must not return an old one), and use a client that "
     "re-authenticates (KIP-368: Java 2.2, librdkafka 2.2); or raise connections.max.reauth.ms and the lifetime of "
     "tokens",

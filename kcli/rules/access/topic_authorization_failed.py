@@ -62,7 +62,7 @@ SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT api) AS api
             END AS users, count(*) AS weight,
        CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL THEN 'warning' ELSE 'critical' END AS severity,
        CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL
-            THEN '; it goes on without this topic' ELSE '' END AS after,
+            THEN '; it continues without this topic' ELSE '' END AS after,
        CASE WHEN bool_or(api = 'PRODUCE') THEN 'Write'
             WHEN bool_or(api IN ('FETCH', 'OFFSET_COMMIT')) THEN 'Read' ELSE 'Read or Write' END AS operation,
        CASE WHEN count(i.connection) = count(*) THEN 'the login: it succeeded' ELSE '' END AS not_so
@@ -79,7 +79,7 @@ HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client
 """,
     subject={"topic": "topic", "client": "client_id", "user": "users"},
     evidence=("refused", "apis", "seconds", "users"),
-    says="{client_id} has no right to {topic}: {refused} times TOPIC_AUTHORIZATION_FAILED in {seconds} s ({apis})"
+    says="{client_id} is not authorized for {topic}: {refused} times TOPIC_AUTHORIZATION_FAILED in {seconds} s ({apis})"
     "{after}",
     ruled_out="{not_so}",
     advice="add an ACL for its user on {topic} (kafka-acls.sh --add --allow-principal User:... --topic {topic} "

@@ -94,15 +94,15 @@ SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts
          FROM coordinator_asks q
          WHERE q.client_id IN (SELECT w.client_id FROM away w)
        ) AS groups,
-       CASE WHEN max(attempts) = 0 THEN 'nobody even tried (does its name resolve?)'
+       CASE WHEN max(attempts) = 0 THEN 'no client tried to connect (does its name resolve?)'
             WHEN max(refused) = 0 THEN concat('no attempt to connect there was answered (', max(attempts), ')')
             ELSE concat(max(attempts), CASE WHEN max(attempts) = 1 THEN ' attempt' ELSE ' attempts' END,
-                        ' to connect there, ', max(refused), ' refused, none taken') END AS outcome,
+                        ' to connect there, ', max(refused), ' refused, none accepted') END AS outcome,
        CASE WHEN few
             THEN concat('whether ', concat_ws(', ', array_sort(array_agg(DISTINCT client_id))), ' reached ', address,
                         ', where listener ', concat_ws(', ', array_sort(array_agg(DISTINCT listener))),
                         ' sent them: no connection there is in the capture') END AS unseen,
-       'look whether that name resolves where they run; a capture of all ports' AS remedy,
+       'check whether that name resolves where they run; a capture of all ports' AS remedy,
        CASE WHEN max(up.node_id) IS NOT NULL THEN 'a broker that is down: it answers at another address'
             ELSE '' END AS not_so
 FROM (SELECT *, bool_or(NOT few) OVER (PARTITION BY node_id, address) AS is_found FROM away) AS a

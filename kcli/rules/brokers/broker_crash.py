@@ -23,7 +23,7 @@ BACK = """CASE WHEN back_ns IS NOT NULL THEN concat('back after ', round((back_n
             ELSE concat('no connection to it succeeded, the last was tried ',
                         round((last_refused_ns - o.gone_ns) / 1e9, 1), ' s later') END"""
 WAITED = """CASE WHEN waits IS NULL THEN ''
-            ELSE concat('; who waited, and how long: ', concat_ws(', ', array_sort(waits))) END"""
+            ELSE concat('; clients that waited: ', concat_ws(', ', array_sort(waits))) END"""
 OUTAGES = """outages o
 JOIN brokers b ON o.server = b.server
 JOIN stretches s ON o.gone_ns BETWEEN s.first_ns AND s.last_ns
@@ -57,7 +57,7 @@ WHERE crashed
     says="broker {broker_name} vanished without a shutdown, {at_second} s into the capture: "
     "{closed} connections ended together (requests left unanswered: {unanswered}); {refused} attempts to connect "
     "failed after that; {back}{waited}",
-    ruled_out="a clean shutdown: no client was told of a new leader before",
+    ruled_out="a clean shutdown: no response named a new leader before",
     advice="read the end of that broker's log, then look for the OOM killer (dmesg), a full disk, broken hardware",
     see='sql "SELECT connection, client_id, closed, closed_by, closed_how, unanswered FROM connections ORDER BY '
     'closed" {files}',

@@ -92,11 +92,11 @@ SELECT client_id, times, servers, first_ns, last_ns, times AS weight, versions,
        CASE WHEN kind = 'size' THEN request_bytes END AS request_bytes,
        CASE WHEN kind = 'size' THEN most_bytes END AS most_bytes,
        CASE kind WHEN 'size'
-                 THEN concat('at requests of ', request_bytes, ' bytes and more; the largest that it took has ',
+                 THEN concat('at requests of ', request_bytes, ' bytes and more; the largest that it accepted has ',
                              most_bytes)
-                 WHEN 'login' THEN concat('at ', version, ' without a login, which others do there')
+                 WHEN 'login' THEN concat('at ', version, ' without a login, though others log in there')
                  WHEN 'version' THEN concat('at ', version, ', of which it answered none')
-                 ELSE 'as soon as they open, while others of the same address go on' END AS how,
+                 ELSE 'as soon as they open, while others of the same address stay open' END AS how,
        CASE kind WHEN 'size'
                  THEN concat('make requests of {{client_id}} smaller (max.request.size, batch.size), or raise ',
                              'socket.request.max.bytes of the brokers (104857600)')
@@ -104,8 +104,8 @@ SELECT client_id, times, servers, first_ns, last_ns, times AS weight, versions,
                  THEN concat('set security.protocol and sasl.mechanism of {{client_id}}, or give it the port of ',
                              'another listener')
                  WHEN 'version'
-                 THEN concat('upgrade {{client_id}}, or let it ask for versions (api.version.request, api_version): ',
-                             'Kafka 4 takes no requests of clients before 2.1')
+                 THEN concat('upgrade {{client_id}}, or let it request API versions (api.version.request, ',
+                             'api_version): Kafka 4 accepts no requests of clients before 2.1')
                  ELSE concat('open fewer connections from there, or raise max.connections.per.ip (and its ',
                              '.overrides) of the brokers, or the quota connection_creation_rate of that address ',
                              '(kafka-configs.sh --describe --entity-type ips)') END AS advised
@@ -115,7 +115,7 @@ WHERE times >= 3 AND last_ns - first_ns >= 1000000000
     subject={"client": "client_id", "host": "hosts"},
     evidence=("times", "servers", "versions", "request_bytes", "most_bytes"),
     says="brokers close connections of {client_id} instead of answering, {times} times: {how}",
-    ruled_out="a broker that is down: at these times most of its connections stay, or new ones are taken",
+    ruled_out="a broker that is down: at these times most of its connections stay open, or it accepts new ones",
     absent={"auth-failure": "refused logins"},
     advice="read the broker's log: it has the reason",
     see="sql \"SELECT timestamp, connection, event, reason FROM undecodable WHERE event LIKE 'unanswered%' "

@@ -10,11 +10,11 @@ from kcli.rules.rule import INFO, Rule
 
 HOW = """CASE WHEN handed_over = 0 THEN 'stopped, in order or killed while idle'
             ELSE 'stopped in order' END"""
-HANDED_OVER = """CASE WHEN handed_over = 0 THEN 'no client was told of a new leader'
-            ELSE concat('clients were told the new leaders (', handed_over,
+HANDED_OVER = """CASE WHEN handed_over = 0 THEN 'no response named a new leader'
+            ELSE concat('responses named the new leaders (', handed_over,
                         CASE WHEN handed_over = 1 THEN ' answer)' ELSE ' answers)' END) END"""
 ADVISED = """CASE WHEN handed_over = 0
-                THEN concat('read the end of the log of that broker: an orderly stop writes its steps there, ',
+                THEN concat('read the end of the log of that broker: a clean shutdown writes its steps there, ',
                             'a killed process nothing (then: dmesg, the OOM killer)') END"""
 
 RULE = Rule(

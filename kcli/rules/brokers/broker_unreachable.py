@@ -107,8 +107,8 @@ left_alone AS (
 SELECT s.server, broker, broker_name, a.hosts, attempts, syns, clients, (to_ns - from_ns) / 1e9 AS seconds, to_others,
        ends, from_ns AS first_ns, to_ns AS last_ns, 1000 + syns AS weight,
        CASE WHEN to_others > 0 THEN NULL
-            ELSE 'look at the host of broker {broker_name}: is it up, are its network and its switch port, is this the '
-                 'address to advertise (advertised.listeners)? Its cluster moves leaders away when it loses its '
+            ELSE 'look at the host of broker {broker_name}: are it, its network and its switch port up, is this '
+                 'the right advertised.listeners address? Its cluster moves leaders away when it loses its '
                  'session' END AS advised
 FROM by_server s
 JOIN brokers b ON s.server = b.server
@@ -118,11 +118,12 @@ WHERE to_others > 0 OR l.connections IS NULL
 """,
     subject={"broker": "broker", "host": "hosts"},
     evidence=("attempts", "syns", "seconds", "to_others", "clients"),
-    says="broker {broker_name} can't be reached from {hosts}: {syns} SYNs on {attempts} connections get no answer in "
-    "{seconds} s, no refusal either, while other brokers answer there; others get {to_others} answers of it meanwhile",
-    ruled_out="a broker that is down (it would refuse), one that hangs (it would take connections)",
+    says="broker {broker_name} can't be reached from {hosts}: {syns} SYNs on {attempts} connections get neither "
+    "SYN-ACK nor RST in {seconds} s, while other brokers answer there; other hosts get {to_others} responses from it "
+    "meanwhile",
+    ruled_out="a broker that is down (it would refuse), one that hangs (it would accept connections)",
     advice="look at the firewalls, routes and security groups between {hosts} and broker {broker_name}: they drop "
-    "packets without a word",
+    "packets silently",
     see="sql \"SELECT client_address, min(first_request) AS first, max(last_request) AS last FROM connections "
     "WHERE server = '{server}' GROUP BY ALL\" {files}",
     source="TCP (RFC 9293); socket.connection.setup.timeout.ms 10000; broker.session.timeout.ms 9000 (KRaft)",

@@ -130,10 +130,10 @@ SELECT broker, broker_name, requests, connections, longest_ms, silences, l.clien
                         CASE WHEN other_answers = 1 THEN ' answer' ELSE ' answers' END, ' meanwhile') END AS beside,
        to_ns AS last_ns, 1000 + (to_ns - l.first_ns) / 1e9 AS weight,
        CASE WHEN single THEN 'warning' ELSE 'critical' END AS severity,
-       CASE WHEN for_all THEN '' ELSE '; waits that requests ask for' END AS asked,
+       CASE WHEN for_all THEN '' ELSE '; requested waits' END AS asked,
        CASE WHEN for_all
             THEN 'look at broker {{broker_name}} (a process that is stopped or swapped out, a disk that hangs, a long '
-                 'pause of its GC), and at the followers of its partitions: acks=all waits for those in sync'
+                 'GC pause), and at the followers of its partitions: acks=all waits for those in sync'
             END AS advised,
        CASE WHEN ended = 1 THEN 'decode pcap {{files}} --slower-than 1s' END AS look
 FROM longest l JOIN brokers b ON l.server = b.server JOIN others o ON l.server = o.server
@@ -141,11 +141,11 @@ WHERE place = 1
 """,
     subject={"broker": "broker", "client": "clients"},
     evidence=("seconds", "requests", "connections", "longest_ms", "silences", "other_answers", "clients"),
-    says="broker {broker_name} takes connections and answers nobody for {seconds} s, {outcome}: "
+    says="broker {broker_name} accepts connections and answers no request for {seconds} s, {outcome}: "
     "{requests} requests on {connections} connections wait; {beside}",
     ruled_out="its host and the network: TCP acknowledges what clients send{asked}",
-    advice="look at broker {broker_name}: is its process stopped or swapped out, does its disk hang, is a pause of its "
-    "GC this long? Take a thread dump (jstack), then restart it; its leaders move only when it loses its session",
+    advice="look at broker {broker_name}: is its process stopped or swapped out, does its disk hang, is a GC "
+    "pause this long? Take a thread dump (jstack), then restart it; its leaders move only when it loses its session",
     see="sql \"SELECT * FROM undecodable WHERE event = 'unanswered-at-end'\" {files}",
     source="request.timeout.ms 30000, broker.session.timeout.ms 9000 (KRaft)",
     explains={

@@ -199,12 +199,12 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
         "standstills",
         "clients",
     ),
-    says="broker {broker_name}: {late_answers} of {answers} answers late (up to {longest_ms} ms) in {bursts} bursts; "
+    says="broker {broker_name}: {late_answers} of {answers} responses late (up to {longest_ms} ms) in {bursts} bursts; "
     "{others_text}; waiting: {waiting} clients",
-    ruled_out="waits that requests ask for{followers}",
-    absent={"throttled": "throttling", "slow-network": "a long line"},
-    advice="look at broker {broker_name}: pauses of its GC, a slow or full disk, CPU, a throttled VM; "
-    "move leaders away until it is well",
+    ruled_out="requested waits{followers}",
+    absent={"throttled": "throttling", "slow-network": "a slow network"},
+    advice="look at broker {broker_name}: GC pauses, a slow or full disk, CPU, a throttled VM; "
+    "move leaders away until it has recovered",
     see="stats {files} --by broker --by api",
     source="kafka.network:RequestMetrics LocalTimeMs, RequestQueueTimeMs",
     explains={

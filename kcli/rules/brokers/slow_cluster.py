@@ -65,12 +65,12 @@ FROM (
 """,
     subject={"broker": "brokers"},
     evidence=("answers", "late_answers", "least_seconds", "seconds", "longest_ms", "waiting", "clients"),
-    says="{who_answers} late: {late_answers} of {answers} answers took over 500 ms (up to {longest_ms} ms), "
+    says="{who_answers} late: {late_answers} of {answers} responses took over 500 ms (up to {longest_ms} ms), "
     "on each broker in {least_seconds} of {seconds} s or more; waiting: {waiting} clients",
-    ruled_out="one slow broker: each that was asked is late; requests that wait for earlier ones on a connection, "
-    "for records, members or followers do not count",
+    ruled_out="one slow broker: each broker with requests is late; requests that wait for earlier ones on a "
+    "connection, for records, members or followers do not count",
     advice="look at what the brokers share: the hosts' CPU, a paused or throttled VM, the storage, the network; or "
-    "give them less to do: RequestHandlerAvgIdlePercent near 0 and a high RequestQueueTimeMs tell of overload",
+    "give them less to do: RequestHandlerAvgIdlePercent near 0 and a high RequestQueueTimeMs mean overload",
     see="stats {files} --by broker --by api",
     source="kafka.server:KafkaRequestHandlerPool RequestHandlerAvgIdlePercent, kafka.network:RequestMetrics "
     "RequestQueueTimeMs",

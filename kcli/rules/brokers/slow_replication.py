@@ -106,8 +106,8 @@ WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1 AND stalled_ms / 1e3 > 
         "clients",
     ),
     says="acks=all waits for {named}: {late_answers} of {answers} Produce requests took up to {longest_ms} ms on "
-    "{leaders} leaders, all else there {plain_late} of {plain_answers}; waiting: {clients}",
-    ruled_out="slow leaders: half of all else there took {plain_median_ms} ms or less",
+    "{leaders} leaders, all other requests there {plain_late} of {plain_answers}; waiting: {clients}",
+    ruled_out="slow leaders: half of all other requests there took {plain_median_ms} ms or less",
     advice="look at {named}: disk, network, GC, num.replica.fetchers; do not lower acks or min.insync.replicas to "
     "hide the problem",
     see="stats {files} --api Produce --by broker --by client",

@@ -28,7 +28,7 @@ HAVING count(*) >= 2
     "{partitions} partitions of {topics}",
     ruled_out="a broker that is down: it answers",
     advice="look at that broker's log and disk (full, read-only, broken): it takes a directory offline at its first "
-    "failed write, and back only as it is restarted; RF 1 partitions there have no leader until then",
+    "failed write, and brings it back only when it is restarted; RF 1 partitions there have no leader until then",
     see="decode pcap {files} --errors=KAFKA_STORAGE_ERROR",
     source="kafka.log:LogManager OfflineLogDirectoryCount; KIP-112",
     explains={

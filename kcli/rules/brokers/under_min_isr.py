@@ -80,7 +80,7 @@ short AS (
   FROM replicas
   WHERE NOT concat(',', isr, ',') LIKE concat('%,', replica, ',%')
   UNION
-  SELECT q.topic, q.replica, 'a follower that asks no more'
+  SELECT q.topic, q.replica, 'a follower that no longer fetches'
   FROM quiet q
   WHERE q.topic NOT IN (SELECT topic FROM replicas) OR (q.topic, q.replica) IN (SELECT topic, replica FROM replicas)
   UNION
@@ -120,16 +120,16 @@ named AS (
 SELECT t.topic, refused, errors, clients, h.partitions, t.partitions AS hit_partitions,
        coalesce(writes, 0) AS unanswered,
        CASE WHEN writes > 0
-            THEN concat(', ', writes, ' more without an answer or timed out (',
+            THEN concat(', ', writes, ' more without a response or timed out (',
                         concat_ws(', ', array_sort(w.partitions)), ')')
             ELSE '' END AS more,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, missing, told_by, missing_brokers,
        refused AS weight, broker, coalesce(unwaited, 0) AS unwaited, coalesce(of_others, 0) AS of_others,
        CASE WHEN coalesce(unwaited, 0) + coalesce(of_others, 0) = 0 THEN 'the producer: the broker lacks replicas'
-            ELSE concat('the producer, and a leader that takes nothing: it took ', coalesce(unwaited, 0),
+            ELSE concat('the producer, and a leader that accepts nothing: it accepted ', coalesce(unwaited, 0),
                         ' of the topic''s batches with acks=1, and ', coalesce(of_others, 0),
                         ' of other topics, meanwhile') END AS not_so,
-       CASE WHEN missing IS NULL THEN 'not told (Metadata is older, no follower in the capture stops)'
+       CASE WHEN missing IS NULL THEN 'unknown (Metadata is older, no follower in the capture stops)'
             ELSE concat('broker ', concat_ws(', ', array_sort(missing_brokers)), ', by ',
                         concat_ws(' and ', array_sort(told_by))) END AS not_in_sync,
        CASE WHEN missing IS NULL

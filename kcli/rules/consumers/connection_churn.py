@@ -1,4 +1,4 @@
-"""A client starts anew for each piece of work."""
+"""A client opens a new connection for each piece of work."""
 
 from kcli.rules.prepared import CLIENT_END, SERVER_END
 from kcli.rules.rule import Rule
@@ -64,11 +64,11 @@ WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= 
     subject={"client": "clients"},
     evidence=("connections", "ids", "per_second", "requests_per_connection", "median_seconds", "seconds"),
     says="{clients}{of_ids}: {connections} connections in {seconds} s{of_time}, each with {requests_per_connection} "
-    "requests and over after {median_seconds} s",
+    "requests and closed after {median_seconds} s",
     ruled_out="{not_so}",
     absent={"auth-failure": "refused logins"},
     advice="keep one producer or consumer for the life of the process; a short script should send all its "
-    "messages with one",
+    "records with one",
     see="stats {files} --by client --by connection",
     source="connection-creation-rate",
     explains={"metadata-storm": ("client",)},

@@ -268,13 +268,13 @@ SELECT b.client_id, topic,
        first_lag, last_lag, read, grown, fetches, pause_ms, latency_ms, paused_seconds,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, last_lag AS weight, by_commits,
        CASE WHEN by_commits THEN 'committed' ELSE 'read' END AS did,
-       CASE WHEN by_commits THEN 'what it fetched long before waits in its memory'
-            ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between an answer and its next Fetch, and answers in ',
+       CASE WHEN by_commits THEN 'records that it fetched long before wait in its memory'
+            ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between a response and its next Fetch, and responses in ',
                         CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how,
        CASE WHEN by_commits THEN 'decode pcap {{files}} --client {{client_id}} --api OffsetCommit' END AS look,
        CASE WHEN by_commits THEN ''
-            ELSE concat('the broker and the network: it waited ', round(waited_seconds, 1), ' s for answers, and ',
-                        round(paused_seconds, 1), ' s passed between answers and Fetches') END AS not_so,
+            ELSE concat('the broker and the network: it waited ', round(waited_seconds, 1), ' s for responses, and ',
+                        round(paused_seconds, 1), ' s passed between responses and Fetches') END AS not_so,
        CASE WHEN read < 0.4 * grown AND servers >= 2 THEN 'slow-broker' END AS stands
 FROM behind b
 LEFT JOIN (

@@ -32,13 +32,13 @@ SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition
        count(*) AS weight,
        CASE WHEN min(r.fetch_offset) > max(greatest(r.high_watermark, b.log_end, -1))
               AND max(greatest(r.high_watermark, b.log_end, -1)) >= 0
-            THEN 'beyond the end of the log' ELSE 'that are gone' END AS what,
+            THEN 'beyond the end of the log' ELSE 'that are deleted' END AS what,
        CASE WHEN min(r.fetch_offset) > max(greatest(r.high_watermark, b.log_end, -1))
               AND max(greatest(r.high_watermark, b.log_end, -1)) >= 0
-            THEN 'find what shortened the log (the topic was made anew, an unclean leader election, a restored disk), '
+            THEN 'find what shortened the log (the topic was recreated, an unclean leader election, a restored disk), '
                  'then reset the group''s offsets knowingly (kafka-consumer-groups.sh --reset-offsets)' END AS advised,
        CASE WHEN max(greatest(r.log_start_offset, r.high_watermark, b.log_start, b.log_end, -1)) < 0
-            THEN '; no answer says where the log starts and ends'
+            THEN '; no response says where the log starts and ends'
             ELSE concat('; the log starts at ',
                         coalesce(CAST(nullif(max(greatest(r.log_start_offset, b.log_start, -1)), -1) AS STRING), '?'),
                         ' and ends at ',
@@ -54,7 +54,7 @@ GROUP BY r.client_id, r.topic
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups", "partition": "partitions"},
     evidence=("refused", "asked_from", "asked_to", "offsets", "log_start", "log_end", "seconds"),
-    says="{client_id} asks {topic} for offsets {what}: {refused} times in {seconds} s, from {asked_from} on{bounds}",
+    says="{client_id} fetches {topic} at offsets {what}: {refused} times in {seconds} s, from {asked_from} on{bounds}",
     ruled_out="{not_so}",
     advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), set auto.offset.reset to "
     "earliest or latest instead of none, or use a longer retention.ms or larger retention.bytes",

@@ -86,7 +86,7 @@ again AS (SELECT client_id, count(*) AS connections FROM conns WHERE client_id I
 SELECT s.client_id, g.groups, gave_up, api, requests, after_ms, least_ms, max_wait_ms, answered_later, seconds,
        connections,
        CASE WHEN max_wait_ms IS NULL THEN ''
-            ELSE concat('; it had asked the broker to wait up to ', max_wait_ms, ' ms') END AS wait, s.first_ns,
+            ELSE concat('; it had let the broker wait up to ', max_wait_ms, ' ms') END AS wait, s.first_ns,
        s.last_ns, gave_up AS weight,
        CASE WHEN max_wait_ms < least_ms AND gave_up < 0.1 * requests THEN 'info' ELSE 'warning' END AS severity
 FROM summed s
@@ -109,8 +109,8 @@ WHERE moments >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= grea
         "connections",
         "seconds",
     ),
-    says="{client_id} hangs up before the answer: {gave_up} connections closed {after_ms} ms after a request ({api}, "
-    "of which it sent {requests}), always about as long{wait}; {answered_later} answers came later",
+    says="{client_id} closes connections before the response: {gave_up} connections closed {after_ms} ms after a "
+    "request ({api}, of which it sent {requests}), always about as long{wait}; {answered_later} responses came later",
     ruled_out="the broker: it closes no connection, and answers others",
     advice="set request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, and above the time "
     "that acks=all takes",

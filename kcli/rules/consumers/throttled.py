@@ -68,9 +68,9 @@ WHERE throttled >= 2
         "bytes_per_second",
         "seconds",
     ),
-    says="{client_id}: {throttled} answers in {seconds} s{of_time} tell it to wait, {throttled_seconds} s together, "
+    says="{client_id}: {throttled} responses in {seconds} s{of_time} throttle it, {throttled_seconds} s in all, "
     "up to {longest_ms} ms ({apis}); {bytes_per_second} bytes a second. A quota on {quota}",
-    absent={"slow-broker": "a slow broker", "slow-network": "a long line", "packet-loss": "loss"},
+    absent={"slow-broker": "a slow broker", "slow-network": "a slow network", "packet-loss": "loss"},
     advice="raise the quota of {client_id} (kafka-configs.sh --entity-type clients or users), "
     "or spread or compress its load",
     see="sql 'SELECT * FROM throttling' {files}",

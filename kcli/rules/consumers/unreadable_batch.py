@@ -77,7 +77,7 @@ SELECT s.client_id, s.topic, groups, array_agg(DISTINCT concat(s.topic, '-', par
                                     ' is larger than the ', max(max_bytes), ' bytes that it allows')
                  WHEN 2 THEN 'it got a batch in zstd, and never asked for more'
                  ELSE 'UNSUPPORTED_COMPRESSION_TYPE, as the topic is in zstd' END AS why,
-       CASE kind WHEN 1 THEN 'an empty partition: the log goes on behind that offset'
+       CASE kind WHEN 1 THEN 'an empty partition: the log continues after that offset'
                  WHEN 2 THEN 'a batch that a later Fetch passes' ELSE '' END AS not_so,
        CASE WHEN kind = 1
             THEN 'raise max.partition.fetch.bytes (fetch.message.max.bytes in librdkafka and consumers before 0.9) of '
@@ -88,7 +88,7 @@ GROUP BY s.client_id, s.topic, groups, kind
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "group": "groups"},
     evidence=("times", "base_offset", "api_version", "max_bytes", "bytes"),
-    says="{client_id} stops at {place}: {why} (Fetch {api_version}, {times} answers)",
+    says="{client_id} stops at {place}: {why} (Fetch {api_version}, {times} responses)",
     ruled_out="{not_so}",
     advice="upgrade {client_id} to a library that reads zstd (Java 2.1, librdkafka 1.0 built with zstd), or have the "
     "topic's producers use another compression.type: what is written stays in zstd",

@@ -343,14 +343,15 @@ unknown AS (
 found AS (SELECT client_id FROM idle UNION ALL SELECT client_id FROM mute)
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced, i.resumed,
-       CASE WHEN i.resumed THEN ', then it went on' ELSE '' END AS afterwards,
-       CASE WHEN i.by_commits THEN 'no commit; what it fetched ahead waits' ELSE 'no Fetch, no commit' END AS did,
+       CASE WHEN i.resumed THEN ', then it continued' ELSE '' END AS afterwards,
+       CASE WHEN i.by_commits THEN 'no commit; records that it fetched ahead wait'
+            ELSE 'no Fetch, no commit' END AS did,
        coalesce(o.other_fetches, 0) AS other_fetches, g.topics, coalesce(c.commits, 0) AS commits_after,
        (i.from_ns - s.first_ns) / 1e9 AS last_fetch_at_second, i.from_ns AS first_ns,
        CASE WHEN i.resumed THEN i.to_ns ELSE b.last_beat_ns END AS last_ns, (i.to_ns - i.from_ns) / 1e9 AS weight,
        CASE WHEN i.resumed THEN 'warning' ELSE 'critical' END AS severity,
        CASE WHEN coalesce(g.produced, 0) > 0 THEN concat(g.produced, ' records came to ', concat_ws(', ', g.topics))
-            ELSE 'others went on' END AS meanwhile,
+            ELSE 'others continued' END AS meanwhile,
        concat_ws('; ', CASE WHEN o.other_fetches > 0
                               THEN concat('the broker: it answered ', o.other_fetches, ' Fetches of others') END,
                  CASE WHEN g.produced > 0 THEN 'a topic without new data' END) AS not_so,

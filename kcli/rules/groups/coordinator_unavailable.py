@@ -46,8 +46,8 @@ WHERE refused >= 5 AND (last_ns - b.first_ns) / 1e9 >= 8 AND coalesce(good, 0) <
 """,
     subject={"group": "group_id", "transactionalId": "transactional_id", "client": "client_id"},
     evidence=("refused", "errors", "good", "seconds", "servers"),
-    says="{kind} {name} has no coordinator: {client_id} was told {errors} {refused} times in {seconds} s by {servers}; "
-    "of all answers about it, {good} were good",
+    says="{kind} {name} has no coordinator: {client_id} got {errors} {refused} times in {seconds} s by {servers}; "
+    "of all responses about it, {good} were good",
     ruled_out="start-up: it has taken {seconds} s",
     advice="look at the leaders of {log}: offline partitions, fewer brokers than {setting}.replication.factor, "
     "a load that never ends (a log that is not compacted: log.cleaner.enable, a dead cleaner thread)",

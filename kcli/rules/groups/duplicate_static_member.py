@@ -90,20 +90,20 @@ told AS (
   GROUP BY f.group_id, f.instance_id, f.fenced, f.apis
 )
 SELECT *, fenced AS weight,
-       CASE WHEN state = 'killed' THEN 'refused while the session of the one before it, which did not leave, goes on'
+       CASE WHEN state = 'killed' THEN 'refused while the session of the one before it, which did not leave, lasts'
             WHEN state = 'held' THEN 'they are refused, as another member has it'
             WHEN state = 'turns' THEN 'they fenced each other'
-            WHEN state = 'put out' THEN 'the first was at work, and was put out'
+            WHEN state = 'put out' THEN 'the first was working, and was fenced'
             ELSE 'the first came back after a silence, and was fenced' END AS outcome,
        CASE WHEN state = 'killed' OR state = 'held' AND NOT coalesce(lives, false) THEN ''
             ELSE concat('a restart of one process: ',
-                        CASE state WHEN 'held' THEN 'the other works on' WHEN 'turns' THEN 'they take turns'
-                                   ELSE 'the first went on asking' END) END AS not_so,
+                        CASE state WHEN 'held' THEN 'the other continues' WHEN 'turns' THEN 'they take turns'
+                                   ELSE 'the first kept sending requests' END) END AS not_so,
        CASE state
-            WHEN 'killed' THEN concat('let it leave as it stops, on SIGTERM too: close(); how long its id is kept is ',
+            WHEN 'killed' THEN concat('let it leave when it stops, on SIGTERM too: close(); its id is kept for ',
                                       'group.consumer.session.timeout.ms of the brokers')
-            WHEN 'came back' THEN concat('nothing, where it was replaced knowingly; ',
-                                         'else look what held it up: GC, a frozen machine') END AS advised,
+            WHEN 'came back' THEN concat('nothing, if it was replaced on purpose; ',
+                                         'otherwise find out what stopped it: GC, a frozen machine') END AS advised,
        CASE WHEN state IN ('turns', 'held') THEN 'critical' ELSE 'info' END AS severity,
        CASE WHEN state = 'killed' THEN 'rebalance-storm,slow-rebalance' END AS spares,
        CASE WHEN is_refused THEN 'decode pcap {files} --errors=UNRELEASED_INSTANCE_ID' END AS look

@@ -82,9 +82,9 @@ GROUP BY l.client_id, l.group_id
     subject={"client": "client_id", "group": "group_id"},
     evidence=("left_by_itself", "joined_again", "max_poll_interval_ms", "pause_seconds", "commits_refused", "reason"),
     says="{client_id} left group {group_id} by itself {left_by_itself} times, "
-    "as max.poll.interval.ms ({max_poll_interval_ms}) went by without a poll, and {back}; "
+    "because max.poll.interval.ms ({max_poll_interval_ms}) passed without a poll, and {back}; "
     "{commits_refused} commits refused",
-    ruled_out="a dead member: it says itself that it leaves",
+    ruled_out="a dead member: it sends LeaveGroup itself",
     advice="lower max.poll.records, raise max.poll.interval.ms, or process faster (hand the work to other threads)",
     see="decode pcap {files} --client {client_id} --api LeaveGroup",
     source="max.poll.interval.ms 300000, max.poll.records 500; KIP-62",

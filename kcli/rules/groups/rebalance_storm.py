@@ -216,27 +216,27 @@ SELECT g.group_id, g.clients, generations, first_generation, last_generation, jo
        g.first_ns, g.last_ns, joins AS weight,
        CASE WHEN most_leaves >= 2 THEN concat(leaver, ' left ', most_leaves, ' times')
             WHEN expelled IS NOT NULL
-            THEN concat(expelled, ' was put out ', most_expelled, ' times and came back',
+            THEN concat(expelled, ' was removed ', most_expelled, ' times and rejoined',
                         coalesce(concat(' (no heartbeat for session.timeout.ms, ', timeout_ms, ')'), ''))
             WHEN 2 * changed >= generations
-            THEN concat('members say in ', changed, ' generations that topics or partitions have changed')
-            ELSE 'nobody says why it leaves' END AS why, returned_to, returned_offset, returns,
+            THEN concat('members say in ', changed, ' generations that topics or partitions changed')
+            ELSE 'no member gives a reason for leaving' END AS why, returned_to, returned_offset, returns,
        CASE WHEN 2 * returns >= most_joins
             THEN concat('; each time ', most_client, ' reads ', returned_to, ' from offset ', returned_offset, ' again')
             ELSE '' END AS again,
        CASE WHEN 2 * returns >= most_joins
             THEN concat('look at the records of ', returned_to, ' from offset ', returned_offset,
-                        ' on (kcli records): it gets no further, one of them may be what it fails at; ')
+                        ' on (kcli records): it does not get past them, one of them may make it fail; ')
             ELSE '' END AS read_first,
        CASE WHEN most_leaves >= 2
             THEN concat('read the log of ', leaver, ': it leaves by itself (restarts, close(), max.poll.interval.ms)')
             WHEN expelled IS NOT NULL
-            THEN concat('look at the process of ', expelled, ': it is killed and started anew, or stands still for ',
-                        'longer than its session timeout (GC, CPU limits, swapping), or loses its line; ',
+            THEN concat('look at the process of ', expelled, ': it is killed and restarted, or pauses for ',
+                        'longer than its session timeout (GC, CPU limits, swapping), or loses its network; ',
                         'longer session.timeout.ms')
             ELSE 'find the member that flaps; longer session.timeout.ms' END AS step,
        CASE WHEN most_leaves >= 2 OR expelled IS NOT NULL OR coalesce(2 * changed, 0) < generations THEN NULL
-            ELSE concat('find who makes or deletes topics, or adds partitions, of those that the group subscribes to; ',
+            ELSE concat('find who creates or deletes topics, or adds partitions, to which the group subscribes; ',
                         'a narrower pattern; a longer metadata.max.age.ms') END AS advised,
        CASE WHEN most_leaves >= 2 THEN 'decode pcap {files} --client {leaver} --api JoinGroup,LeaveGroup'
             WHEN expelled IS NOT NULL THEN 'decode pcap {files} --client {expelled} --api JoinGroup,Heartbeat'

@@ -230,20 +230,20 @@ SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session
             WHEN state = 'gone' THEN 'its partitions wait for its session to end, though there are'
             ELSE concat('waiting for ', request) END AS of_whom,
        CASE state WHEN 'works' THEN ', alive: it had not polled yet'
-                  WHEN 'keeps' THEN ', alive: it was told to give partitions up, and had not yet'
-                  WHEN 'gone' THEN concat(', which said nothing more, without leaving',
+                  WHEN 'keeps' THEN ', alive: it had to revoke partitions, and had not yet'
+                  WHEN 'gone' THEN concat(', which sent nothing more, without leaving',
                                           CASE WHEN refused > 0
-                                                 THEN '; who comes with its group.instance.id is refused until then'
+                                                 THEN '; a member with its group.instance.id is refused until then'
                                                ELSE '' END)
                   WHEN 'given' THEN ', which was given a member id and never came back with it'
                   WHEN 'closed' THEN ', whose connection had ended without LeaveGroup'
-                  WHEN 'silent' THEN ', which did not leave and said nothing more' ELSE '' END AS how,
+                  WHEN 'silent' THEN ', which did not leave and sent nothing more' ELSE '' END AS how,
        CASE WHEN state = 'keeps'
             THEN concat('do less between two polls of {{clients}} (lower max.poll.records) and in ',
-                        'onPartitionsRevoked: a member gives partitions up as it polls; ',
-                        'it is put out after max.poll.interval.ms')
+                        'onPartitionsRevoked: a member revokes partitions when it polls; ',
+                        'it is removed after max.poll.interval.ms')
             WHEN state = 'gone'
-            THEN concat('find out what ended {{clients}}; let members leave as they stop, on SIGTERM too: close(); ',
+            THEN concat('find out what ended {{clients}}; let members leave when they stop, on SIGTERM too: close(); ',
                         'how long partitions wait is group.consumer.session.timeout.ms of the brokers, or ',
                         'consumer.session.timeout.ms of the group')
             WHEN state = 'works'
@@ -274,7 +274,7 @@ FROM told LEFT JOIN replaced USING (group_id)
         "rebalance_timeout_ms",
     ),
     says="a rebalance of group {group_id} waits {waited_seconds} s for {whom}{how}; {of_whom}: {waiting} members",
-    advice="let members leave as they stop, on SIGTERM too: close(), of Streams with leaveGroup(true); for restarts "
+    advice="let members leave when they stop, on SIGTERM too: close(), of Streams with leaveGroup(true); for restarts "
     "static membership (group.instance.id); a session.timeout.ms shorter than {session_timeout_ms}",
     see="decode pcap {files} --api JoinGroup,SyncGroup,LeaveGroup",
     source="session.timeout.ms 45000, max.poll.interval.ms 300000; KIP-62, KIP-345, KIP-394",

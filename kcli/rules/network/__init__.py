@@ -1,1 +1,1 @@
-"""Rules about the line between clients and brokers."""
+"""Rules about the network between clients and brokers."""

@@ -58,8 +58,8 @@ HAVING count(*) >= 2 OR sum(resent) >= 4
         "servers",
     ),
     says="{client_id}: {cut} of {connections} connections ({ends}), silent for {least_silence} s or more, "
-    "were cut without a word: {resent} segments sent again, never acknowledged; other connections go on",
-    ruled_out="the broker and the line: packets come on other connections to it, and of the same host, afterwards",
+    "were cut silently: {resent} segments retransmitted, never acknowledged; other connections continue",
+    ruled_out="the broker and the network: packets arrive on other connections to it, and of the same host, afterwards",
     advice="set connections.max.idle.ms of the client below the idle limit of the firewall, "
     "NAT or load balancer between; or turn on TCP keep-alive",
     see="stats {files} --by connection --client {client_id}",

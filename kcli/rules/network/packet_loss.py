@@ -1,4 +1,4 @@
-"""The line to some clients loses packets."""
+"""The network to some clients loses packets."""
 
 from kcli.rules.rule import CRITICAL, Rule
 
@@ -53,9 +53,9 @@ WHERE h.resent >= 8 AND h.resent >= 0.004 * h.segments AND h.sacks >= 2 AND h.sa
         "others_share",
         "clients",
     ),
-    says="the line to {host} loses packets: {resent} of {segments} segments sent again, {sacks} acknowledgements tell "
-    "of holes (SACK), {holes} holes in the capture, waits up to {longest_wait_ms} ms; {clients}",
-    ruled_out="a tap that missed packets: receivers tell of the holes",
+    says="the network to {host} loses packets: {resent} of {segments} segments retransmitted, {sacks} acknowledgements "
+    "report gaps (SACK), {holes} gaps in the capture, waits up to {longest_wait_ms} ms; {clients}",
+    ruled_out="a tap that missed packets: receivers report the gaps",
     absent={"slow-reader": "closed receive windows"},
     advice="check the network, NIC, cable and switch of host {host} (ethtool -S, ip -s link), its MTU and firewall",
     see="stats {files} --by connection",

@@ -38,9 +38,9 @@ HAVING count(*) >= 3 AND count(*) >= 2 * coalesce(f.connections, 0)
     subject={"host": "host", "client": "clients"},
     evidence=("direction", "stopped", "holes", "sacks", "clients"),
     says="large packets {direction} {host} do not get through: on {stopped} connections of {clients} bytes are "
-    "missing, the receiver asks for them (SACK, {sacks} times), and they do not come again; small packets pass",
-    ruled_out="a tap that missed packets (the receiver misses them, too), loss by chance (what is sent again would "
-    "come)",
+    "missing, the receiver asks for them (SACK, {sacks} times), and no retransmission arrives; small packets pass",
+    ruled_out="a tap that missed packets (the receiver misses them, too), random loss (a retransmission would "
+    "arrive)",
     advice="look for a smaller MTU between host {host} and the brokers (VPN, tunnel, overlay network) and for a "
     "firewall that drops ICMP 'fragmentation needed': ping -M do -s 1472 finds the size that passes; lower the MTU of "
     "{host}, or clamp the MSS on the router",

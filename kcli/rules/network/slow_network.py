@@ -1,4 +1,4 @@
-"""A long or slow line to some clients."""
+"""A slow network to some clients: long round trips."""
 
 from kcli.rules.rule import Rule
 
@@ -53,19 +53,20 @@ busy AS (
 SELECT h.host, h.trip_ms, h.median_trip_ms, h.usual_ms, h.connections, h.clients, others_ms,
        CASE WHEN w.broker_ms IS NOT NULL THEN greatest(w.broker_ms - h.server_ms, 0) END AS broker_ms,
        CASE WHEN w.broker_ms IS NULL THEN ''
-            ELSE concat('; without the line its answers take ', round(greatest(w.broker_ms - h.server_ms, 0), 2), ' ms')
+            ELSE concat('; without the round trip its responses take ',
+                        round(greatest(w.broker_ms - h.server_ms, 0), 2), ' ms')
             END AS itself,
        (
          SELECT array_agg(DISTINCT group_id) FROM group_clients g WHERE array_contains(h.clients, g.client_id)
        ) AS groups, h.trip_ms AS weight,
        CASE WHEN others_ms IS NULL THEN '' ELSE concat('; other hosts ', round(others_ms, 2), ' ms') END AS others,
        CASE WHEN h.trip_ms < 0.1 * h.usual_ms
-              THEN concat('is at the end of a full line (TCP round trips of ', round(h.usual_ms),
+              THEN concat('is behind a congested link (TCP round trips of ', round(h.usual_ms),
                           ' ms by their median, though ', round(h.trip_ms, 2), ' ms at best')
             ELSE concat('is ', round(h.trip_ms, 2), ' ms away (TCP round trip at its best') END AS away,
        CASE WHEN h.trip_ms < 0.1 * h.usual_ms
-              THEN concat('send less over it (compression.type zstd, fewer other users), or get a wider line: ',
-                          'what is sent faster than it carries stands in a queue') END AS advised,
+              THEN concat('send less over it (compression.type zstd, fewer other users), or get more bandwidth: ',
+                          'what exceeds it waits in a queue') END AS advised,
        CASE WHEN (SELECT count(*) FROM busy b WHERE array_contains(h.clients, b.client_id)) > 0
               THEN 'lagging-consumer' END AS spares
 FROM hosts h

@@ -26,8 +26,8 @@ SELECT c.client_id, host, g.groups, zero_windows, closed_seconds, bytes / second
        b.answers AS large_answers, b.median_ms AS large_answer_ms, seconds, closed_seconds AS weight,
        CASE WHEN b.answers IS NULL THEN ''
             WHEN b.answers = 1
-              THEN concat('; its one answer over 20 kB took ', CAST(round(b.median_ms) AS BIGINT), ' ms')
-            ELSE concat('; half of ', b.answers, ' answers over 20 kB took ', CAST(round(b.median_ms) AS BIGINT),
+              THEN concat('; its one response over 20 kB took ', CAST(round(b.median_ms) AS BIGINT), ' ms')
+            ELSE concat('; half of ', b.answers, ' responses over 20 kB took ', CAST(round(b.median_ms) AS BIGINT),
                         ' ms or more') END AS large
 FROM closed c LEFT JOIN big b ON c.client_id = b.client_id LEFT JOIN client_groups g ON c.client_id = g.client_id
 WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * seconds
@@ -37,7 +37,7 @@ WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * s
     evidence=("zero_windows", "closed_seconds", "bytes_per_second", "large_answers", "large_answer_ms", "seconds"),
     says="{client_id} reads its socket slowly: its receive window was closed {zero_windows} times, "
     "{closed_seconds} s in all{large}",
-    ruled_out="the broker and the network: so long they wait for the client's TCP window",
+    ruled_out="the broker and the network: they wait that long for the client's TCP window",
     advice="look at the client's CPU and threads (throttled, swapping, GC), receive.buffer.bytes; use smaller "
     "fetches (fetch.max.bytes, max.partition.fetch.bytes)",
     see='sql "SELECT connection, client_zero_windows, client_zero_window_ms, server_bytes FROM connections '

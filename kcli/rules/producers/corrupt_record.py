@@ -76,7 +76,7 @@ SELECT r.topic, r.partitions, coalesce(h.clients, r.clients) AS clients, b.broke
             THEN 'the broker has it whole: look at what lies between it and {{clients}} (a proxy, a network card)'
             ELSE 'look at the disk and the memory of the broker; kcli decode segment FOLDER --verify (or '
                  'kafka-dump-log.sh) finds the batch in the log. Where another replica has it whole, make that the '
-                 'leader, and let this broker copy the partition anew; else have readers seek to {{next_offset}}'
+                 'leader, and let this broker copy the partition again; else have readers seek to {{next_offset}}'
        END AS advised,
        last_offset + 1 AS next_offset, first_ns, last_ns, times AS weight,
        CASE WHEN h.clients IS NULL AND NOT by_followers THEN 'warning' ELSE 'critical' END AS severity,

@@ -90,7 +90,7 @@ found AS (
   GROUP BY client_id, topic, partition
   UNION ALL
   SELECT client_id, topic, partition, batches, records, first_ns, last_ns,
-         'behind requests that nobody answered, which the broker wrote all the same'
+         'after requests without a response, which the broker wrote all the same'
   FROM grown
 )
 SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(batches) AS weight, max(how) AS how,
@@ -98,7 +98,7 @@ SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(b
        CASE WHEN max(how) != 'byte for byte'
             THEN 'decode pcap {{files}} --client {{client_id}} --api Produce' END AS look,
        CASE WHEN max(how) = 'byte for byte' THEN 'records that are only similar: timestamps and checksums are equal'
-            ELSE 'other writers: the offsets that nobody was told of are as many as its unanswered records, or fewer'
+            ELSE 'other writers: the offsets that no response names are at most as many as its unanswered records'
             END AS not_so,
        array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
 FROM found
@@ -108,7 +108,7 @@ HAVING sum(batches) >= 3
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("batches", "records"),
-    says="{client_id} wrote records to {topic} twice as it tried again, {batches} times, {how} ({records} records too "
+    says="{client_id} wrote records to {topic} twice by retries, {batches} times, {how} ({records} records too "
     "many): it has no producer id",
     ruled_out="{not_so}",
     advice="set enable.idempotence to true (the default of Java since 3.0; librdkafka needs it set), and a "

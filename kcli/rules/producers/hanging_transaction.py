@@ -178,10 +178,10 @@ FROM found
         "transaction_timeout_ms",
         "ends_by_itself_at",
     ),
-    says="{partition}: the last stable offset stands at {last_stable_offset} for {stands_seconds} s {growth}: {who} "
+    says="{partition}: the last stable offset stays at {last_stable_offset} for {stands_seconds} s {growth}: {who} "
     "(transactional.id {transactional_id}, producer id {producer_id}) {state}; {held_back} records held back from "
     "{readers} readers (read_committed)",
-    ruled_out="the consumers: that offset is the broker's answer",
+    ruled_out="the consumers: that offset comes from the broker",
     advice=f"end it, {ABORT}{WHY} The capture does not show its transaction.timeout.ms, after which it ends by itself",
     see='sql "SELECT partition, last_stable_offset, min(timestamp) AS since, max(timestamp) AS until, '
     f"max(high_watermark) AS high_watermark FROM fetch_partitions p {OF_TOPIC} "

@@ -51,10 +51,10 @@ told AS (
 )
 SELECT t.client_id, t.topic, refused, batches, errors, partitions, message, record, ahead_hours, kind, t.first_ns,
        t.last_ns, (t.last_ns - t.first_ns) / 1e9 AS seconds, refused AS weight,
-       CASE WHEN message IS NULL THEN 'the broker tells no reason to this version of Produce'
+       CASE WHEN message IS NULL THEN 'the broker gives no reason to this version of Produce'
             ELSE concat('the broker: "', message, '"') END AS why,
        CASE WHEN refused = batches THEN ''
-            ELSE concat('the broker and the topic as a whole: ', batches - refused, ' batches of it were taken here')
+            ELSE concat('the broker and the topic as a whole: ', batches - refused, ' batches of it were accepted here')
        END AS not_so,
        CASE WHEN ahead_hours IS NULL THEN ''
             ELSE concat('; here up to ', round(abs(ahead_hours), 1), ' h ',
@@ -69,7 +69,7 @@ SELECT t.client_id, t.topic, refused, batches, errors, partitions, message, reco
             WHEN 'other' THEN 'correct what {{client_id}} sends as the broker says; a validation on the broker (a '
                               'record interceptor, a schema) has its own log there'
             ELSE 'look at cleanup.policy of {{topic}} (a compacted topic takes no record without a key) and at its '
-                 'message.timestamp.*.max.ms; a client that speaks Produce v8 or newer is told the reason'
+                 'message.timestamp.*.max.ms; a client with Produce v8 or newer gets the reason'
        END AS advised
 FROM told t
 LEFT JOIN wrote w ON t.client_id = w.client_id AND t.topic = w.topic

@@ -30,10 +30,10 @@ SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS e
        max(s.smallest) AS smallest, max(t.largest_taken) AS largest_taken, max(s.compression) AS compression,
        (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions,
-       CASE WHEN max(t.largest_taken) IS NULL THEN 'none is taken'
-            ELSE concat('the largest that was taken has ', max(t.largest_taken)) END AS taken,
+       CASE WHEN max(t.largest_taken) IS NULL THEN 'none is accepted'
+            ELSE concat('the largest that was accepted has ', max(t.largest_taken)) END AS taken,
        CASE WHEN max(t.largest_taken) IS NULL THEN ''
-            ELSE 'a topic that takes nothing: other batches to it are taken' END AS not_so,
+            ELSE 'a topic that accepts nothing: other batches to it are accepted' END AS not_so,
        CASE WHEN bool_and(r.error = 'RECORD_LIST_TOO_LARGE')
               THEN 'make segment.bytes of {{topic}} larger than its batches, or send smaller ones (max.request.size, '
                    'batch.size)' END AS advised,

@@ -19,7 +19,7 @@ WHERE records > 0
     says="{topic}: {records} of its {part}s{by_whom} can't be read, {readable} can: {reasons}; "
     "partition@offset {places}{for_whom}",
     advice="look at the serializer of the producer and the subject {topic}-{part} of the registry; "
-    "a consumer that stops there needs a handler of errors (a dead letter topic), or to seek behind the record",
+    "a consumer that stops there needs a handler of errors (a dead letter topic), or has to seek past the record",
     see="records {files} --topic {topic}",
     of_payloads=True,
     source="Confluent's and Apicurio's wire formats, the schema that was given",

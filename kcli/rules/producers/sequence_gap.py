@@ -70,7 +70,7 @@ SELECT client_id, topic, array_agg(DISTINCT concat(topic, '-', partition)) AS pa
        max(ns) AS last_ns,
        count(*) + CASE WHEN bool_or(coalesce(proven, false)) THEN 10000 ELSE 0 END AS weight, -- records are gone
        l.lost, CASE WHEN l.lost IS NULL THEN '' ELSE concat('; offsets went back by ', l.lost) END AS back,
-       CASE WHEN bool_or(coalesce(proven, false)) THEN 'the batch before was taken, and is gone'
+       CASE WHEN bool_or(coalesce(proven, false)) THEN 'the batch before was accepted, and is gone'
             ELSE 'without a leader that moved' END AS how
 FROM told t
 LEFT JOIN (
@@ -87,7 +87,7 @@ HAVING bool_or(coalesce(proven, false))
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "errors", "how", "lost", "seconds"),
     says="{topic} misses batches of {client_id}: {refused} refused ({errors}), {how}{back}",
-    ruled_out="batches that overtook each other, which a retry mends",
+    ruled_out="batches that overtook each other, which a retry repairs",
     advice="records may be lost: an unclean leader election, or records deleted (retention) before the producer's next "
     "batch; check unclean.leader.election.enable and the producer's log; restart the producer",
     see="decode pcap {files} --client {client_id} --errors={errors}",

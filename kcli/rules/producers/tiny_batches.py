@@ -67,7 +67,7 @@ SELECT client_id, requests, requests / seconds AS per_second, records / requests
        CASE WHEN 2 * transactions >= requests THEN ', hardly more in a transaction' ELSE '' END AS in_transactions,
        concat_ws('; ', CASE WHEN refused < 0.01 * requests
                               THEN concat('leaders that move: ', CAST(refused AS BIGINT), ' were refused') END,
-                 CASE WHEN mean_ms < 50 THEN concat('slow answers: they take ', round(mean_ms, 1), ' ms') END
+                 CASE WHEN mean_ms < 50 THEN concat('slow responses: they take ', round(mean_ms, 1), ' ms') END
        ) AS not_so,
        CASE WHEN 2 * transactions >= requests
             THEN concat('put more records into a transaction, commit by time or number: ',

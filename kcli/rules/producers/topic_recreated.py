@@ -1,4 +1,4 @@
-"""A topic was deleted under running clients, and perhaps made anew."""
+"""A topic was deleted under running clients, and perhaps recreated."""
 
 from kcli.rules.rule import CRITICAL, Rule
 
@@ -81,7 +81,7 @@ errors AS (
 said AS (
   SELECT topic, array_agg(line) AS changes
   FROM (
-    SELECT topic, concat(CASE WHEN deletes THEN 'deleted ' ELSE 'made ' END,
+    SELECT topic, concat(CASE WHEN deletes THEN 'deleted ' ELSE 'recreated ' END,
                          CASE WHEN times = 1 THEN 'once' ELSE concat(times, ' times') END,
                          ' by ', who, ' (', place, ')') AS line
     FROM changers
@@ -124,8 +124,8 @@ shrunk AS (
   GROUP BY topic
 )
 SELECT w.*,
-       CASE WHEN gone THEN 'was deleted under running clients and not made anew'
-            ELSE 'was deleted and made anew under running clients' END AS what,
+       CASE WHEN gone THEN 'was deleted under running clients and not recreated'
+            ELSE 'was deleted and recreated under running clients' END AS what,
        CASE WHEN gone THEN ''
             ELSE concat(topic_ids, CASE WHEN topic_ids = 1 THEN ' topic id' ELSE ' topic ids' END,
                         ', offsets back at the start on ', back_to_start,

@@ -76,8 +76,8 @@ GROUP BY transactional_id, client_id
     subject={"transactionalId": "transactional_id", "client": "client_id"},
     evidence=("refused", "errors", "apis", "ended", "open_seconds", "transaction_timeout_ms"),
     says="{client_id} takes longer for a transaction than its transaction.timeout.ms ({transaction_timeout_ms}): the "
-    "coordinator aborted {refused} of transactional.id {transactional_id} meanwhile, and refused what came then "
-    "({apis}: {errors}), after up to {open_seconds} s; {ended} ended well",
+    "coordinator aborted {refused} of transactional.id {transactional_id} meanwhile, and refused the requests after "
+    "that ({apis}: {errors}), after up to {open_seconds} s; {ended} ended well",
     ruled_out="another producer with the same transactional.id",
     advice="raise transaction.timeout.ms (at most transaction.max.timeout.ms of the broker, 900000), or do less in a "
     "transaction: what was written in an aborted one is lost unless {client_id} writes it again",

@@ -106,12 +106,12 @@ put_out AS (
 told AS (SELECT s.*, was_at_work FROM summed s LEFT JOIN put_out p ON s.transactional_id = p.transactional_id)
 SELECT *, begins AS weight,
        CASE WHEN in_turn >= enough THEN 'is in use by several producers at once'
-            WHEN was_at_work = 1 THEN 'was taken from a producer that was at work with it'
+            WHEN was_at_work = 1 THEN 'was taken from a producer that was using it'
             ELSE 'was taken over; the producer before came back after a silence and was fenced' END AS state,
-       CASE WHEN in_turn >= enough THEN 'they take turns' ELSE 'the one before went on asking' END AS proof,
+       CASE WHEN in_turn >= enough THEN 'they take turns' ELSE 'the one before kept sending requests' END AS proof,
        CASE WHEN in_turn < enough AND was_at_work = 0
-            THEN concat('nothing, where it was replaced knowingly (its open transaction was aborted); ',
-                        'else look what held the one before up: GC, a frozen machine') END AS advised,
+            THEN concat('nothing, if it was replaced on purpose (its open transaction was aborted); ',
+                        'otherwise find out what stopped the one before: GC, a frozen machine') END AS advised,
        CASE WHEN in_turn >= enough THEN 'critical' ELSE 'info' END AS severity
 FROM told
 WHERE in_turn >= enough OR was_at_work IS NOT NULL

@@ -137,7 +137,7 @@ class Undo:
         for name in sorted(self.created - self.deleted.keys()):
             yield self.tool("kafka-topics", "--delete", "--topic", name)
         for name in sorted(self.created & self.deleted.keys()):
-            yield f"# topic {shlex.quote(name)} was deleted and created anew: its records before that are gone"
+            yield f"# topic {shlex.quote(name)} was deleted and recreated: its records before that are gone"
         for name in sorted(self.grown - self.created):
             yield f"# topic {shlex.quote(name)} has more partitions than before: they can't be taken away"
         for name in sorted(self.made_anew):

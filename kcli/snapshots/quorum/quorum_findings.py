@@ -223,7 +223,7 @@ def election(quorum: Quorum, is_wrong: bool) -> Finding:
         name = "election" if is_wrong else "healthy"
         return Finding(name, "info", subject, evidence, "start them: they elect one", text)
     votes = f"it takes {quorum.majority} of {counted(len(quorum.voters), 'voter')}"
-    text = f"nobody can be elected with just these nodes: {votes}"
+    text = f"no node can be elected with just these nodes: {votes}"
     paths = " ".join(node.path for node in quorum.nodes)
     advice = f"bring voters back, or begin a new quorum: kcli snapshot restore {paths}"
     return Finding("election", "critical", subject, evidence, advice, text)
@@ -240,6 +240,8 @@ def survivor(quorum: Quorum) -> Finding:
     if safe is None:
         text += "; what of its end was committed is not known without a majority of the voters"
     elif safe < best.end:
-        text += f"; a majority has it up to {safe}, {counted(best.end - safe, 'record')} behind that may be uncommitted"
+        text += (
+            f"; a majority has it up to {safe}, {counted(best.end - safe, 'record')} after it that may be uncommitted"
+        )
     advice = f"begin the new quorum with it: kcli snapshot restore {best.path} --to LOGDIR"
     return Finding("survivor", "info", subject_of(best), evidence, advice, text)

@@ -148,7 +148,7 @@ def judge_continuation(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     for snapshot in found.ids:
         offset, name = snapshot.end_offset, snapshot.file_name
         if offset > end:
-            text = f"ends at {offset}, the log at {end}: Kafka starts its log anew from here"
+            text = f"ends at {offset}, the log at {end}: Kafka restarts its log from here"
             yield SnapshotFinding("note", "continuation", text, None, name)
         elif offset < begin:
             yield SnapshotFinding(

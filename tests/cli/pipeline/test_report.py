@@ -54,7 +54,7 @@ def test_tables_on_the_terminal(answered: Any, tmp_path: Path, capsys: pytest.Ca
     assert f'see: kcli sql "SELECT * FROM throttling" {tmp_path}\n' in said
     assert "Findings: 1 warning.\n\nClients that an upgrade refuses\nclient" in said
     assert "<old & co>" in said
-    assert "No fetch asked for an older format." in said
+    assert "No fetch requested an older format." in said
 
 
 def test_a_command_over_captures_is_one_over_tables_where_these_have_what_it_reads() -> None:

@@ -206,7 +206,7 @@ def test_a_connection_that_breaks_is_told_and_made_again() -> None:
     (pair,), _ = run(broker, SESSION)
     assert pair.live.lost == 1
     assert "closed the connection instead of answering Fetch" in pair.problems[0][1]
-    assert "fetches without an answer" in [each.what for each in pair.differences]
+    assert "fetches without a response" in [each.what for each in pair.differences]
     assert [body["sessionEpoch"] for body in fetches(broker)] == [0, 1, 0, 1, -1]
 
 

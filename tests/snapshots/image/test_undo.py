@@ -65,7 +65,7 @@ def test_a_created_topic_goes() -> None:
 
 def test_what_can_t_be_undone_is_said() -> None:
     anew = [("RemoveTopicRecord", {"topicId": TOPIC_ID}), ("TopicRecord", {"name": "orders", "topicId": OTHER_ID})]
-    assert undone([], anew)[0].startswith("# topic orders was deleted and created anew")
+    assert undone([], anew)[0].startswith("# topic orders was deleted and recreated")
     (grown,) = undone([], [("PartitionRecord", partition(2))])
     assert grown.startswith("# topic orders has more partitions")
     secret = config(4, "1", "listener.name.a.ssl.key.password", "geheim")
