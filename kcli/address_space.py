@@ -1,4 +1,5 @@
-"""Runs in a bounded address space (`ulimit -v`): kcli reserves little, and reports in one line if it needs more.
+"""Runs in a bounded address space (`ulimit -v`): kcli reserves little, and reports in one line if it needs more. Bounds
+the memory of queries.
 
 Allocators reserve address space that they hardly use: 64 MiB for each thread, 1 GiB for Arrow's pool. Libraries that
 cannot reserve it end the process, with an unclear message or none.
@@ -11,6 +12,7 @@ import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from kcli.errors import InputError
@@ -78,6 +80,34 @@ def modest(memory: int) -> dict[str, Any]:
     if room is None:
         return {"memory_limit": f"{memory}MiB"}
     return {"memory_limit": f"{min(memory, (room >> 20) // 3)}MiB", "threads": 1}
+
+
+class MemoryBound:
+    """Bounds the memory that this process takes while any `with` block of it runs: allocations beyond it fail. more:
+    bytes beyond those that the process has when the first of these blocks begins.
+    """
+
+    def __init__(self, more: int) -> None:
+        self.more, self.lock, self.blocks = more, Lock(), 0
+        self.before = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.blocks += 1
+            if self.blocks > 1:
+                return
+            self.before = most, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            with suppress(OSError):  # no /proc
+                pages = int(Path("/proc/self/statm").read_text().split()[5])
+                bound = pages * resource.getpagesize() + self.more
+                if most == resource.RLIM_INFINITY or bound < most:
+                    resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
+
+    def __exit__(self, *_error: object) -> None:
+        with self.lock:
+            self.blocks -= 1
+            if not self.blocks:
+                resource.setrlimit(resource.RLIMIT_DATA, self.before)
 
 
 def give_back() -> None:

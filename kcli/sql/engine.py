@@ -14,18 +14,22 @@ from threading import TIMEOUT_MAX
 from types import MappingProxyType
 from typing import Any, Self
 
-from kcli.address_space import is_shortage, left
+from kcli.address_space import MemoryBound, is_shortage, left
 from kcli.capture.io.capture_file import StandardInput
 from kcli.counting import few_of
 from kcli.errors import InputError
 from kcli.extras import require
-from kcli.sql.guard import BOUNDED, QueryError, checked
+from kcli.sql.guard import QueryError, checked
 from kcli.sql.scans import Scan
 from kcli.tables.duckdb_engine import QUERY_MEMORY, SOURCES, is_interrupt, open_duckdb
 from kcli.tables.exchange_views import JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO
 from kcli.temporary import TemporaryFolder
 
 SPILL = "16GiB"  # most bytes in the temporary folder
+# Most GiB of memory that this process takes during a query. DuckDB does not count all of it: of lists and texts that
+# functions make, only those that it keeps.
+UNCOUNTED = 2
+BOUND = MemoryBound(UNCOUNTED << 30)
 ROWS = 10_000  # rows in a record batch of the result
 MOST_NAMED = 6  # most tables that a note names
 SAFE: dict[str, Any] = {
@@ -34,6 +38,7 @@ SAFE: dict[str, Any] = {
     "max_temp_directory_size": SPILL,
 }  # fmt: skip
 TABLE = '"{}"'
+REFUSED = ("bad allocation", "Allocation failure")  # in DuckDB's error if the system refuses memory
 
 
 class Answer:
@@ -84,7 +89,7 @@ class Engine:
         self.undefined = {name.lower(): name for name in (*self.scans, *self.views)}
         self.folder = TemporaryFolder("kcli-sql-")
         with self.clear_errors():
-            macros = (JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO, *BOUNDED)
+            macros = (JSON_MACRO, MICROS_MACRO, MOMENT_MACRO, PAIR_MACRO)
             self.connection = open_duckdb(macros, QUERY_MEMORY, self.folder.name, **{**settings, **SAFE})
         self.connection.execute("SET lock_configuration = true")
 
@@ -181,9 +186,10 @@ class Engine:
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Turn DuckDB's errors into kcli's, of one line; errors of a scan are raised unchanged."""
+        """Turn DuckDB's errors into kcli's, of one line; errors of a scan are raised unchanged. Memory is bounded."""
         try:
-            yield
+            with BOUND:
+                yield
         except (self.duckdb.Error, OSError, ValueError, RuntimeError, MemoryError) as error:
             for scan in self.scans.values():
                 for each in scan.failures:
@@ -197,6 +203,8 @@ class Engine:
         """Return kcli's error, of one line, for an error of DuckDB; any other error unchanged."""
         text = first_part(str(error))
         own: Any = self.duckdb.OutOfMemoryException if left() is None else ()
+        if isinstance(error, own) and any(each in text for each in REFUSED):
+            return InputError(f"a list or text of the query needs more than {UNCOUNTED} GiB of memory: {text}")
         if isinstance(error, (self.duckdb.IOException, own)):
             return InputError(f"the query needs more than {QUERY_MEMORY} MiB of memory and {SPILL} on disk: {text}")
         if is_shortage(error):
@@ -293,6 +301,6 @@ def quoted(name: str) -> str:
 
 
 def first_part(text: str) -> str:
-    """Return DuckDB's message with its suggestion, on one line, without the excerpt of the query."""
-    text = text.partition("\n\nLINE ")[0]
+    """Return DuckDB's message with its suggestion, on one line, without the excerpt of the query, or its settings."""
+    text = text.partition("\n\nLINE ")[0].partition("\nPossible solutions:")[0]
     return " ".join(text.split())

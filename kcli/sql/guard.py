@@ -24,21 +24,9 @@ COMMENT = re.compile(r"--[^\n]*(?:\n|$)|/\*.*?\*/", re.DOTALL)
 CLOSED = re.compile(r"(duckdb|pragma)_.*|pg_settings|current_setting|which_secret|getenv|getvariable|query")
 OPEN = {"duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_tables", "duckdb_types", "duckdb_views"}
 OPEN |= {"pragma_table_info"}
-MOST_TEXT = 1 << 26  # most bytes that a function may return for one value
-TOO_MUCH = "a text of more than 64 MiB"
 
 SHOW_TABLES = re.compile(r"SHOW\s+TABLES", re.IGNORECASE)
 OWN_TABLES = r"SELECT name FROM (SHOW TABLES) WHERE name NOT LIKE '\_%' ESCAPE '\'"  # _: kcli's own views
-
-# DuckDB does not count the results of these functions as memory.
-BOUNDED = (
-    f"repeat(s, n) AS system.main.repeat(s, CASE WHEN length(s) * n > {MOST_TEXT} THEN error('{TOO_MUCH}') ELSE n END)",
-    *(
-        f"{name}(s, n, c) AS system.main.{name}(s, CASE WHEN n > {MOST_TEXT} "
-        f"THEN error('{TOO_MUCH}')::INTEGER ELSE n END, c)"
-        for name in ("lpad", "rpad")
-    ),
-)
 
 
 class QueryError(UsageError):
