@@ -27,6 +27,7 @@ SETTINGS = {
     "OMP_NUM_THREADS": "1",  # Arrow's threads, too
 }
 M_ARENA_MAX = -8  # of glibc's mallopt
+KEPT = 8 << 20  # bytes of a block of memory that is reused
 # Texts by which the system's loader and Python report a lack of memory in errors of other types.
 SHORTAGES = ("failed to map segment", "cannot allocate memory", "can't start new thread")
 OUT_OF_MEMORY = "OutOfMemoryException"  # DuckDB's; compared by name, as DuckDB may not be loaded
@@ -51,6 +52,9 @@ def save() -> None:
     os.environ.setdefault(POOL, "system")
     os.environ.setdefault(ALGEBRA_THREADS, "1")
     if left() is None:
+        # glibc returns blocks from 128 KiB on, such as numpy's columns, to the system when they are freed, until a
+        # larger one was freed: to get their pages again takes a tenth of the time of `--format parquet`.
+        bytes(KEPT)
         return
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)

@@ -50,7 +50,8 @@ class FileForm:
 
     All texts have dictionaries in the file, until one gets too large. Numbers and short texts have statistics (minimum
     and maximum), so that a reader can skip row groups without a client or a topic; long texts and bytes need none.
-    Times are encoded as deltas. Data pages of version 2 are compressed where they are made, without a copy.
+    Times are encoded as deltas. Data pages of version 2 are compressed where they are made, without a copy. Rows are
+    written 4096 at a time: with 1024, the default, the statistics of dictionaries take three times as long.
     """
 
     def __init__(self, schema: Any, *, bounded: bool = True) -> None:
@@ -64,7 +65,7 @@ class FileForm:
         self.options = {
             "store_schema": False,
             "compression": "zstd", "compression_level": 1, "data_page_version": "2.0",
-            "write_statistics": short if bounded else False, "use_dictionary": texts,
+            "write_statistics": short if bounded else False, "use_dictionary": texts, "write_batch_size": 4096,
             "column_encoding": dict.fromkeys(times, "DELTA_BINARY_PACKED"),
         }  # fmt: skip
         self.metadata = {"ARROW:schema": comments_of(schema)}

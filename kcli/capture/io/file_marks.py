@@ -83,8 +83,8 @@ class FileMarks:
         """Return the number of the file that was read when each row was completed, as a numpy.ndarray."""
         import numpy
 
-        starts, numbers = (numpy.array(each) for each in zip(*self.marks, strict=True))
-        return numbers[numpy.searchsorted(starts, numpy.arange(count), side="right") - 1]
+        starts, numbers = zip(*self.marks, strict=True)
+        return numpy.repeat(numbers, numpy.diff([*starts, count]))
 
     def restart(self) -> None:
         """Begin a new batch."""

@@ -125,6 +125,7 @@ cdef class ExchangeRows(Sink):
     cdef Connections connections
     cdef SayingNumbers sayings             # None: none are wanted
     cdef Out numbers, nameless
+    cdef size_t taken                      # bytes of the numbers that `take_columns` returned last
     cdef Texts clients
     cdef DictionaryBuilder used_clients
     cdef object owner
@@ -225,7 +226,7 @@ cdef class ExchangeRows(Sink):
         if forwards:
             self.forward(&e, (tuple(item.cut),) if cut else ())
         if self.is_full():
-            self.owner.flush()
+            self.flush()
 
     cdef int add_cut(self, Exchange* e, uint32_t client, item) except -1:
         """Add the row of an exchange that the snapshot length cuts off."""
@@ -285,7 +286,7 @@ cdef class ExchangeRows(Sink):
         if self.lines.names.table.used != names:
             self.owner.learn(link_of(e), *values_of(e))
         if self.is_full():
-            self.owner.flush()
+            self.flush()
         return True
 
     cdef bint forwards(self, Exchange* e) except -1:
@@ -313,12 +314,19 @@ cdef class ExchangeRows(Sink):
         self.overlooked += 1
         if self.overlooked >= REMEMBERED:
             self.overlooked = 0
-            self.owner.flush()
+            self.flush()
         return True
 
     cdef bint is_full(self) noexcept:
         cdef size_t size = self.messages.size() + self.frames.size() + self.partitions.size()
         return self.count >= self.rows_limit or <Py_ssize_t>size > self.bytes_limit
+
+    cdef int flush(self) except -1:
+        """Have the owner take the columns, and use the memory again that it needs no more."""
+        self.owner.flush()
+        self.messages.refill()
+        refill(&self.numbers, self.taken)
+        return 0
 
     cdef int add(self, Exchange* e, uint32_t client, bint parted, int64_t cut=0) except -1:
         """Add a row's numbers, and the rows that depend on it. client: a number, 0: null. cut: as in ExchangeRow; the
@@ -436,7 +444,7 @@ cdef class ExchangeRows(Sink):
         cdef uint32_t number = self.link(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
         sums_end(&self.connections.known[number - 1].sums, round_trip, retransmissions)
         if self.connections.links.count > REMEMBERED:
-            self.owner.flush()
+            self.flush()
 
     # Fetch positions, for a later reader of the same connection
 
@@ -468,8 +476,9 @@ cdef class ExchangeRows(Sink):
             self.connections.links.count, self.clients.count, parts.texts.count, self.runs.count(), self.uses.size(),
         )
         topics = parts.topic_texts(self.topic_texts)
+        self.taken = self.numbers.size
         made = {
-            "numbers": text(&self.numbers), "clients": strings(&self.clients, &self.used_clients, False),
+            "numbers": lend(&self.numbers), "clients": strings(&self.clients, &self.used_clients, False),
             "nameless": text(&self.nameless), "topics": topics,
         }
         made |= parts.take()

@@ -25,22 +25,34 @@ cdef class Lent:
         spare_count += 1
 
 
-cdef object view(Out* out):
-    """Return all bytes of a buffer without a copy, and begin it anew, in the smallest returned memory that has room for
-    as many.
-    """
-    global spare_count
-    cdef int i, best = -1
+cdef object lend(Out* out):
+    """Return all bytes of a buffer without a copy, and leave it without memory."""
     if not out.size:
         return b""
     made = Lent()
     made.out = out[0]
     memset(out, 0, sizeof(Out))
+    return memoryview(made)
+
+
+cdef void refill(Out* out, size_t size) noexcept:
+    """Begin a buffer without memory in the smallest returned memory that has room for `size` bytes."""
+    global spare_count
+    cdef int i, best = -1
+    if out.data != NULL:
+        return
     for i in range(spare_count):
-        if spares[i].capacity >= made.out.size and (best < 0 or spares[i].capacity < spares[best].capacity):
+        if spares[i].capacity >= size and (best < 0 or spares[i].capacity < spares[best].capacity):
             best = i
     if best >= 0:
         spare_count -= 1
         out[0] = spares[best]
         spares[best] = spares[spare_count]
-    return memoryview(made)
+
+
+cdef object view(Out* out):
+    """Return all bytes of a buffer without a copy, and begin it anew."""
+    cdef size_t size = out.size
+    made = lend(out)
+    refill(out, size)
+    return made

@@ -16,6 +16,7 @@ cdef class MessageColumns:
     cdef Column[3] columns
     cdef Out errors, error_ends
     cdef size_t[3] start                        # where the texts of the last exchange begin
+    cdef size_t[3] taken                        # bytes of the texts that `take` returned last
     cdef size_t request_body, response_body     # bytes of the last exchange's headers
 
     def __init__(self, ExchangeWriter lines not None, bint headed, bint bodies):
@@ -156,5 +157,12 @@ cdef class MessageColumns:
         """Return header, request, response and errors, as in `ExchangeRows.take_columns`, and begin new ones."""
         made = {"errors": (ends(&self.error_ends), text(&self.errors))}
         for name, column in ("header", HEADER), ("request", REQUEST), ("response", RESPONSE):
-            made[name] = ends(&self.columns[column].ends), view(&self.columns[column].text)
+            self.taken[column] = self.columns[column].text.size
+            made[name] = ends(&self.columns[column].ends), lend(&self.columns[column].text)
         return made
+
+    cdef void refill(self) noexcept:
+        """Use the memory that `take` lent again, if it was returned."""
+        cdef int i
+        for i in range(3):
+            refill(&self.columns[i].text, self.taken[i])
