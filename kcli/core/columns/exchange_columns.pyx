@@ -43,14 +43,6 @@ cdef enum:
     CUT_RESPONSE = 2       # ... the response
 
 
-# A row of `exchanges`. Times in ns, latency in us; response_bytes -1: no response; link, client: places among the
-# current texts, client -1: null. Transfers and pause in ns; they and in_flight are -1 if unknown. cut: CUT_REQUEST and
-# CUT_RESPONSE.
-cdef struct ExchangeRow:
-    int64_t ts, completed, key, version, correlation_id, request_bytes, response_bytes, latency, link, client
-    int64_t request_transfer, response_transfer, pause, in_flight, cut
-
-
 cdef dict row_columns():
     """Return the names of the columns of each kind of row, by the keys of `take_columns`."""
     cdef ExchangeRow exchange
@@ -74,11 +66,6 @@ cdef dict row_columns():
 
 
 ROW_COLUMNS = row_columns()
-
-
-cdef inline int64_t microseconds(int64_t ns) noexcept:
-    """Convert nanoseconds to microseconds, rounded down."""
-    return ns // 1000 if ns >= 0 else -((999 - ns) // 1000)
 
 
 cdef inline bint names_topic_id(bytes text):

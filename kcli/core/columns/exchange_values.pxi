@@ -1,4 +1,16 @@
-# Exchanges that come as values of Python.
+# Rows of `exchanges`, and exchanges that come as values of Python.
+
+# A row of `exchanges`. Times in ns, latency in us; response_bytes -1: no response; link, client: places among the
+# current texts, client -1: null. Transfers and pause in ns; they and in_flight are -1 if unknown. cut: CUT_REQUEST and
+# CUT_RESPONSE.
+cdef struct ExchangeRow:
+    int64_t ts, completed, key, version, correlation_id, request_bytes, response_bytes, latency, link, client
+    int64_t request_transfer, response_transfer, pause, in_flight, cut
+
+
+cdef inline int64_t microseconds(int64_t ns) noexcept:
+    """Convert nanoseconds to microseconds, rounded down."""
+    return ns // 1000 if ns >= 0 else -((999 - ns) // 1000)
 
 
 cdef list hold(Exchange* e, item):
