@@ -21,8 +21,8 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 def captures_in(files: Iterable[T]) -> tuple[T | str, ...]:
-    """Return the files; in place of a directory, the captures in it and its subdirectories, by name. Raises InputError
-    for a directory without captures.
+    """Return the files; in place of a directory, the captures in it and its subdirectories, by name, and files that may
+    not be read: the reader names them behind the others. Raises InputError for a directory without captures.
 
     files: paths, "-" for standard input, and open files.
     """
@@ -31,11 +31,19 @@ def captures_in(files: Iterable[T]) -> tuple[T | str, ...]:
         if not isinstance(file, str) or file == "-" or not Path(file).is_dir():
             found.append(file)
             continue
-        inside = [str(path) for path in sorted(Path(file).rglob("*")) if path.is_file() and is_capture(path)]
+        inside = [str(path) for path in sorted(Path(file).rglob("*")) if path.is_file() and may_be_capture(path)]
         if not inside:
             raise InputError("no capture in this directory (pcap, pcapng, or either in gzip or zstd)", file=file)
         found += inside
     return tuple(found)
+
+
+def may_be_capture(path: Path) -> bool:
+    """Return whether a file begins like a capture, or may not be read."""
+    try:
+        return is_capture(path)
+    except PermissionError:
+        return True
 
 
 def is_capture(path: Path) -> bool:

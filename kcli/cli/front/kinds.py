@@ -6,7 +6,7 @@ import re
 from itertools import islice
 from pathlib import Path
 
-from kcli.capture.io.capture_files import is_capture
+from kcli.capture.io.capture_files import is_capture, may_be_capture
 from kcli.cli.options.file_type import LOOKED_AT, start_of
 from kcli.errors import InputError
 from kcli.input_names import DELTA_LOG, RUNS_FOLDER, name_of
@@ -84,6 +84,6 @@ def kind_of_folder(folder: Path) -> str:
         (folder / each / DELTA_LOG).is_dir() for each in names
     ):
         return "tables"
-    if any(is_capture(folder / each) for each in names if (folder / each).is_file()):
+    if any(may_be_capture(folder / each) for each in names if (folder / each).is_file()):
         return "capture"
     raise InputError("no capture, log, snapshot or table in this directory", file=str(folder))
