@@ -25,6 +25,7 @@ from kcli.input_names import STDIN
 EVERY_S = 5.0  # seconds between two judgements, or SHARE times the processor time of the last one
 SHARE = 10
 KEPT_S = 900.0  # seconds until facts of exchanges are dropped
+FRESH_S = 60.0  # seconds from then to the next judgement: what goes on looks wrong where little of it was seen
 IDLE_S = 0.5  # seconds without a packet until the packets so far are judged
 QUIET_S = 300.0  # seconds without a finding until it is news again
 
@@ -95,10 +96,11 @@ class Follower:
                 found = self.judge()
                 busy = time.process_time() - busy
                 yield found
+                pause = max(self.every, SHARE * busy)
                 if began - emptied > KEPT_S:
                     self.store.empty()
-                    emptied = began
-                due = time.monotonic() + max(self.every, SHARE * busy)
+                    emptied, pause = began, FRESH_S
+                due = time.monotonic() + pause
         except InputError as error:
             damage = error
         self.over = True

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
-from kcli.diagnose.following import EVERY_S, QUIET_S, Follower, follow, news
+from kcli.diagnose.following import QUIET_S, Follower, follow, news
 from kcli.diagnose.scope import Scope
 from kcli.diagnose.store import FactStore
 from kcli.finding import Finding
@@ -99,8 +99,13 @@ def test_a_stream_ends_with_what_was_checked(samples: Path, tmp_path: Path, caps
     assert said.out.startswith("Nothing could be judged") and "nothing to judge" in said.err
 
 
-def test_a_busy_machine_does_not_delay_judgements(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A judgement that waits 20 s for a processor and needs 0.4 s of it is followed by the next after 5 s, not 200."""
+@pytest.mark.parametrize(("kept", "times"), [(900.0, [5, 30, 55]), (40.0, [5, 30, 55, 135])])
+def test_a_busy_machine_does_not_delay_judgements(
+    kept: float, times: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judgement that waits 20 s for a processor and needs 0.4 s of it is followed by the next after 5 s, not 200.
+    After the facts were dropped it waits for a minute of them.
+    """
     wall = [0.0]
 
     class Judge(Follower):
@@ -110,16 +115,17 @@ def test_a_busy_machine_does_not_delay_judgements(monkeypatch: pytest.MonkeyPatc
             return []
 
     def pieces() -> Iterator[None]:
-        for _ in range(60):
+        for _ in range(100):
             wall[0] += 1
             yield None
 
     judged: list[float] = []
     clock = SimpleNamespace(monotonic=lambda: wall[0], process_time=lambda: 0.4 * len(judged))
     monkeypatch.setattr("kcli.diagnose.following.time", clock)
+    monkeypatch.setattr("kcli.diagnose.following.KEPT_S", kept)
     with FactStore() as store:
         follower = Judge(store, [])
         monkeypatch.setattr(follower, "has_news", lambda: True)
         monkeypatch.setattr(follower.source, "read", pieces)
         [*follower.judgements()]
-    assert len(judged) == 60 // EVERY_S + 1
+    assert judged[: len(times)] == times
