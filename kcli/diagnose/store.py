@@ -54,7 +54,7 @@ TYPED = {"topic_names": TOPICS} | {
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
-    "refused_records",
+    "refused_records", "share_calls",
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ reason         string?  why the member leaves or joins, as it says
 protocols      string?  protocol type and names of the assignors that a JoinGroup offers
 session_timeout_ms int32? of a JoinGroup
 rebalance_timeout_ms int32? of a JoinGroup: max.poll.interval.ms
-assignment     strings? topic-partition: assigned by the response; KIP-848: the topic's id in place of its name
+assignment     strings? topic-partition: assigned by the response; KIP-848 and Streams: an id, no name
 answered       bool?    there is a response; null: it is cut off, so that its error may be unknown
 """,
     dated=False,
@@ -200,6 +200,30 @@ message        string?  what the broker says of it (from Produce v8 on)
 records        int32    records that it names
 first_record   int32?   the first of them: its place in the batch
 record_message string?  what the broker says of that
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
+    "share_calls",
+    "Partitions of ShareFetch and ShareAcknowledge that give or acknowledge records, in offsets.",
+    """
+connection     string   "server-client", each as address:port
+correlation_id int32    of request and response
+group_id       string?  the share group
+member_id      string?  of the request
+topic          string?  the topic's name, or its id if no name is known
+partition      int32    the partition's index
+acquired       int64    given to the member
+again          int64    of these: given before
+deliveries     int32?   how often the one given most often was given
+up_to          int64?   the offset after the last one given for the first time
+accepted       int64    that the member processed
+released       int64    that it gives back, to be given again
+rejected       int64    that nobody is to get again
+acknowledged   int64    of all types
+error          string?  name of the error for these acknowledgements
+lock_ms        int32?   how long a member has before they are given to another
 """,
     dated=False,
 )

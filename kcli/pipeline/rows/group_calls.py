@@ -67,6 +67,9 @@ def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
 
 def assignment_of(item: Exchange) -> list[str] | None:
     """Return the partitions that a response assigns to a member of a consumer group; None if it assigns none."""
+    tasks = (item.response or {}).get("activeTasks")
+    if tasks is not None:  # of a streams group
+        return partitions_of(tasks, "subtopologyId")
     given = (item.response or {}).get("assignment")
     if isinstance(given, dict):  # of a heartbeat (KIP-848)
         return partitions_of(given.get("topicPartitions") or (), "topicId")

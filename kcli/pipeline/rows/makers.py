@@ -7,6 +7,7 @@ from collections.abc import Container
 from kcli.pipeline.rows.group_calls import put_commit, put_leave, put_member_call
 from kcli.pipeline.rows.metadata_calls import MetadataRows
 from kcli.pipeline.rows.refused_records import put_refused_records
+from kcli.pipeline.rows.share_calls import put_share_call
 from kcli.pipeline.rows.single_rows import MAKERS, Maker
 from kcli.pipeline.rows.transaction_calls import put_sasl_call, put_topic_changes, put_transaction_call
 from kcli.schemas import apikeys
@@ -38,6 +39,7 @@ def said_makers() -> dict[int, Maker]:
         **dict.fromkeys(OF_METADATA, of_metadata),
         **dict.fromkeys((apikeys.SASL_HANDSHAKE, apikeys.SASL_AUTHENTICATE), put_sasl_call),
         **dict.fromkeys((apikeys.CREATE_TOPICS, apikeys.DELETE_TOPICS), put_topic_changes),
+        **dict.fromkeys((apikeys.SHARE_FETCH, apikeys.SHARE_ACKNOWLEDGE), put_share_call),
         apikeys.LEAVE_GROUP: put_leave,
         apikeys.PRODUCE: put_refused_records,
         apikeys.OFFSET_COMMIT: put_commit,

@@ -198,7 +198,7 @@ class RowSource(Sink):
                 self.records.add(item, UNKNOWN if self.origins is None else self.origins.row())
                 if self.records.size >= CHUNK:
                     self.put_records()
-            if not (self.says and key in FAILING and may_refuse(response)):
+            if key not in self.rows.makers or (key in FAILING and not may_refuse(response)):
                 return
         self.rows.more(self.capture.handover.exchange_of(link, *exchange))
 

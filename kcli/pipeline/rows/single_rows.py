@@ -11,11 +11,18 @@ from kcli.pipeline.rows import facts
 from kcli.pipeline.rows.facts import ClientUses
 from kcli.pipeline.rows.logins import login_step
 from kcli.pipeline.rows.sayings import Sayings
-from kcli.schemas.apikeys import FETCH_SNAPSHOT, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kcli.schemas.apikeys import (
+    FETCH_SNAPSHOT,
+    PRODUCE,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
+)  # fmt: skip
 from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import NAME_FIELDS
 
-UNSAID = {FETCH_SNAPSHOT, PRODUCE}  # APIs whose rows are not stored as sayings
+UNSAID = {FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE}  # APIs whose rows are not stored as sayings
 DATA_BYTES = 1 << 20  # bytes of undecodable data that a row contains, at most
 
 Put = Callable[[str, tuple[Any, ...]], None]

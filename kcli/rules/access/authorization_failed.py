@@ -62,5 +62,5 @@ HAVING count(*) >= 2
     "log in as another user",
     see="decode pcap {files} --client {client_id} --errors={error}",
     source="authorizer.class.name",
-    explains={"errors-again": ("client",), "connection-churn": ("client",)},
+    explains=dict.fromkeys(("errors-again", "connection-churn", "no-partitions"), ("client",)),
 )

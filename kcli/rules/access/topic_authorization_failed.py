@@ -90,6 +90,7 @@ HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client
         "errors-again": ("client",),
         "connection-churn": ("client",),
         "metadata-storm": ("client",),
+        "no-partitions": ("client",),
         "unknown-topic": ("client", "topic"),
     },
 )

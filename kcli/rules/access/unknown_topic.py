@@ -64,5 +64,7 @@ HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
     "auto.create.topics.enable, for a client that wants it (allow.auto.create.topics) and has the right to",
     see="decode pcap {files} --topic {topic}",
     source="auto.create.topics.enable",
-    explains=dict.fromkeys(("errors-again", "metadata-storm", "connection-churn", "consumer-stuck"), ("client",)),
+    explains=dict.fromkeys(
+        ("errors-again", "metadata-storm", "connection-churn", "consumer-stuck", "no-partitions"), ("client",)
+    ),
 )

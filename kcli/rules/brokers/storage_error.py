@@ -34,6 +34,7 @@ HAVING count(*) >= 2
     explains={
         "errors-again": ("client",),
         "leader-moves": (),
+        "slow-broker": ("broker",),
         "busy-fetch": ("client",),
         "under-min-isr": ("topic",),
         "coordinator-unavailable": (),

@@ -8,18 +8,19 @@ SLOWER = """last_lag >= 20 AND last_lag - first_lag >= least(first_lag + 10, gre
 # the window to the next, the consumer moves on all the time, and the time passes between its Fetches, not at the broker
 # nor on the network. A partition that was not fetched in a third counts with the records produced until its next Fetch,
 # in proportion; one that a fetch session carries is fetched at its last offset. A consumer that fetches ahead
-# (librdkafka, sarama) falls behind by its commits, for each group separately. If clients that share an id read one
-# partition at once, each connection has its own course. A produced record counts from its answer on, because readers do
-# not see it before; for readers with read_committed it counts when its transaction ends. Records that came since the
-# last commit may have been read. A client that works off one partition after the other (franz-go) ends the commits of
-# one early: the next commit is missing, or (max_by of DuckDB skips nulls) is the last one itself. Most readers are left
-# out first, because the rest of the query is expensive: those that end less than 20 records behind, stand still, or
-# read a topic that does not grow; and then those that keep up from their first to their last known offset. A slow
-# broker does not explain a consumer that reads less than 40 % of the records on several brokers.
+# (librdkafka, sarama) falls behind by its commits, for each group separately, and a share group by what its members
+# acknowledge. If clients that share an id read one partition at once, each connection has its own course. A produced
+# record counts from its answer on, because readers do not see it before; for readers with read_committed it counts
+# when its transaction ends. Records that came since the last commit may have been read. A client that works off one
+# partition after the other (franz-go) ends the commits of one early: the next commit is missing, or (max_by of DuckDB
+# skips nulls) is the last one itself. Most readers are left out first, because the rest of the query is expensive:
+# those that end less than 20 records behind, stand still, or read a topic that does not grow; and then those that
+# keep up from their first to their last known offset. A slow broker does not explain a consumer that reads less than
+# 40 % of the records on several brokers.
 RULE = Rule(
     finding="lagging-consumer",
     title="consumers that fall behind",
-    when="seconds >= 6 AND (largest_lag >= 20 OR commit_requests >= 3)",
+    when="seconds >= 6 AND (largest_lag >= 20 OR commit_requests >= 3 OR apis LIKE '%,SHARE_FETCH,%')",
     sql=f"""
 WITH last_reads AS (
   SELECT client_id, topic, partition, max(high_watermark) AS up_to,
@@ -63,6 +64,20 @@ every_commit AS (
          committed_offset
   FROM commits
   WHERE error IS NULL AND topic IS NOT NULL AND committed_offset >= 0
+  UNION ALL
+  SELECT client_id, group_id, topic, partition, ns,
+         begun_at + sum(done) OVER (PARTITION BY group_id, topic, partition ORDER BY ns ROWS UNBOUNDED PRECEDING)
+  FROM (
+    SELECT c.client_id, s.group_id, coalesce(t.topic, s.topic) AS topic, s.partition, c.ns,
+           CASE WHEN error IS NULL THEN accepted + rejected ELSE 0 END AS done,
+           min(CASE WHEN again = 0 THEN up_to - acquired END) OVER (PARTITION BY s.group_id, s.topic,
+                                                                    s.partition) AS begun_at
+    FROM share_calls s
+    JOIN calls c ON s.connection = c.connection AND s.correlation_id = c.correlation_id
+    LEFT JOIN topic_by_id t ON s.topic = t.topic_id
+    WHERE api IN ('SHARE_FETCH', 'SHARE_ACKNOWLEDGE')
+  ) AS shared
+  WHERE begun_at IS NOT NULL
 ),
 late_committers AS (
   SELECT client_id, group_id, topic
@@ -267,11 +282,13 @@ SELECT b.client_id, topic,
        CASE WHEN by_commits THEN own WHEN b.unit = '' OR cardinality(g.groups) = 1 THEN g.groups END AS groups,
        first_lag, last_lag, read, grown, fetches, pause_ms, latency_ms, paused_seconds,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, last_lag AS weight, by_commits,
-       CASE WHEN by_commits THEN 'committed' ELSE 'read' END AS did,
+       CASE WHEN s.group_id IS NOT NULL THEN 'acknowledged' WHEN by_commits THEN 'committed' ELSE 'read' END AS did,
        CASE WHEN by_commits THEN 'records that it fetched long before wait in its memory'
             ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between a response and its next Fetch, and responses in ',
                         CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how,
-       CASE WHEN by_commits THEN 'decode pcap {{files}} --client {{client_id}} --api OffsetCommit' END AS look,
+       CASE WHEN s.group_id IS NOT NULL
+            THEN 'decode pcap {{files}} --client {{client_id}} --api ShareFetch --api ShareAcknowledge'
+            WHEN by_commits THEN 'decode pcap {{files}} --client {{client_id}} --api OffsetCommit' END AS look,
        CASE WHEN by_commits THEN ''
             ELSE concat('the broker and the network: it waited ', round(waited_seconds, 1), ' s for responses, and ',
                         round(paused_seconds, 1), ' s passed between responses and Fetches') END AS not_so,
@@ -282,13 +299,12 @@ LEFT JOIN (
   FROM fetched
   WHERE client_id IN (SELECT client_id FROM falling)
   GROUP BY client_id, topic
-) AS s USING (client_id, topic)
+) AS n USING (client_id, topic)
+LEFT JOIN (SELECT DISTINCT group_id FROM share_calls) AS s ON by_commits AND s.group_id = b.unit
 LEFT JOIN client_groups g ON g.client_id = b.client_id
 LEFT JOIN (
-  SELECT client_id, group_id AS unit, array_agg(DISTINCT group_id) AS own
-  FROM group_clients
-  GROUP BY client_id, group_id
-) AS o ON by_commits AND o.client_id = b.client_id AND o.unit = b.unit
+  SELECT unit, array_agg(DISTINCT unit) AS own FROM falling WHERE by_commits GROUP BY unit
+) AS o ON by_commits AND o.unit = b.unit
 WHERE place = 1
 """,
     subject={"client": "client_id", "group": "groups", "topic": "topic"},

@@ -2,6 +2,8 @@
 
 from kcli.rules.rule import Rule
 
+# A follower that was away asks once for offsets that its leader has deleted meanwhile, and begins again where the log
+# starts: only one that asks again and again is told.
 RULE = Rule(
     finding="offset-out-of-range",
     title="fetches from offsets that are out of range",
@@ -51,6 +53,9 @@ FROM refused r
 LEFT JOIN bounds b ON r.topic = b.topic AND r.partition = b.partition
 LEFT JOIN client_groups g ON r.client_id = g.client_id
 GROUP BY r.client_id, r.topic
+HAVING r.client_id NOT IN (SELECT client_id FROM inner_clients)
+  OR (count(*) >= 3 AND max(ns) - min(ns) >= 1000000000
+      AND count(*) > count(DISTINCT concat(r.partition, ' ', r.fetch_offset)))
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups", "partition": "partitions"},
     evidence=("refused", "asked_from", "asked_to", "offsets", "log_start", "log_end", "seconds"),

@@ -27,7 +27,8 @@ RULE = Rule(
     sql="""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, member_id, api, unix_micros(timestamp) * 1000 AS ns,
-         api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT') AND coalesce(generation, 1) >= 0
+         api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT')
+           AND coalesce(generation, 1) >= 0
            AND coalesce(error, 'REBALANCE_IN_PROGRESS') = 'REBALANCE_IN_PROGRESS' AS beats,
          assignment, completed_ns
   FROM group_calls

@@ -14,14 +14,16 @@ WITH joins AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, unix_micros(timestamp) * 1000 AS ns,
          rebalance_timeout_ms
   FROM group_calls
-  WHERE api = 'JOIN_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation = 0)
+  WHERE api = 'JOIN_GROUP'
+    OR (api IN ('CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT') AND generation = 0)
 ),
 leaves AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, unix_micros(timestamp) * 1000 AS ns, reason,
          lower(coalesce(reason, '')) LIKE '%poll timeout%'
            OR lower(coalesce(reason, '')) LIKE '%max.poll.interval%' AS is_said
   FROM group_calls
-  WHERE api = 'LEAVE_GROUP' OR (api = 'CONSUMER_GROUP_HEARTBEAT' AND generation < 0)
+  WHERE api = 'LEAVE_GROUP'
+    OR (api IN ('CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT') AND generation < 0)
 ),
 suspects AS (
   SELECT l.*
