@@ -13,7 +13,7 @@ from tests.capture.messages import request, response
 from tests.capture.tls.traffic import Talk as TlsTalk
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
 from tests.rules.test_access import findings
-from tests.rules.test_by_hand import SECOND, Talk, found, produced, told
+from tests.rules.test_by_hand import SECOND, Talk, fetched, found, produced, told
 
 
 def refused(times: int, address: str = "10.0.0.3", port: int = 9092) -> list[Wire]:
@@ -42,6 +42,31 @@ def test_the_port_of_one_broker_shows_no_connection_to_the_others(tmp_path: Path
     told(found(tmp_path, storm), "metadata-storm", client="gateway")
     unreachable = found(tmp_path, asks_metadata(30, ["10.0.0.3", "10.0.0.4"], SECOND))
     assert {each.finding for each in unreachable} == {"wrong-advertised-listener"}
+
+
+def sent_to(talk: Talk, host: str, times: int) -> Talk:
+    """Ask for Metadata of a topic, each second, and be told of one broker at this host."""
+    for _ in range(times):
+        part = {"partitionIndex": 0, "leaderId": 1, "leaderEpoch": 0, "replicaNodes": [1], "isrNodes": [1]}
+        answer = {
+            "brokers": [{"nodeId": 1, "host": host, "port": 9092}],
+            "topics": [{"name": "orders", "partitions": [part]}],
+        }
+        talk.call(3, 9, {"topics": [{"name": "orders"}]}, answer, SECOND)
+    return talk
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_listener_that_tells_another_address_than_before(lost: bool, tmp_path: Path) -> None:
+    """A broker that is started again with another name. A client that keeps its connection works on."""
+    kept = fetched(sent_to(Talk("kept", 41000), "10.0.0.2", 1), 50)
+    asking = sent_to(fetched(sent_to(Talk("asking"), "10.0.0.2", 1), 6), "new.example", 14)
+    findings = found(tmp_path, kept, asking if lost else fetched(asking, 20))
+    if lost:
+        finding = told(findings, "wrong-advertised-listener", client=["asking"])
+        assert "sends clients to new.example:9092 (before, it was 10.0.0.2:9092)" in finding.text
+    else:
+        assert not findings
 
 
 def test_who_asks_metadata_once_and_connects_again_and_again(tmp_path: Path) -> None:

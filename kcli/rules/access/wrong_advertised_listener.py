@@ -11,6 +11,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # has nowhere to go, and one that asks for all topics may want no more; that counts if the name may be the listener's.
 # Others (Java before 4.0) ask once, and try a name that does not resolve for ever. So does, as far as a capture of the
 # bootstrap port shows, a client that works: that cannot be judged.
+# Where a listener tells another address of a broker than before, all clients that it has told may have worked; those
+# are lost that have asked on since then, and done nothing else. Others may work on by the connections that they have.
 # A client whose group is refused goes no further. An idempotent producer asks any broker for its id, the first as well.
 RULE = Rule(
     finding="wrong-advertised-listener",
@@ -78,6 +80,40 @@ away AS (
   WHERE CASE WHEN untried THEN lost_all AND told >= 1
              ELSE accepted = 0 AND (attempts >= 2 OR waited_seconds >= 3) AND (lost_all OR asked >= 3) END
 ),
+homes AS (
+  SELECT server, leader AS node_id, leader_address AS address, min(unix_micros(timestamp) * 1000) AS told_ns
+  FROM metadata_partitions
+  WHERE leader >= 0 AND leader_address IS NOT NULL
+  GROUP BY server, leader, leader_address
+),
+moved AS (
+  SELECT n.server, n.node_id, n.address, n.told_ns, max_by(o.address, o.told_ns) AS before
+  FROM homes n JOIN homes o ON n.server = o.server AND n.node_id = o.node_id AND o.told_ns < n.told_ns
+  WHERE n.address NOT IN (SELECT server FROM conns WHERE accepted OR requests > 0)
+  GROUP BY n.server, n.node_id, n.address, n.told_ns
+),
+work_ends AS (
+  SELECT client_id, max(ns) AS ns
+  FROM calls
+  WHERE api NOT IN ('API_VERSIONS', 'METADATA', 'FIND_COORDINATOR', 'INIT_PRODUCER_ID', 'SASL_HANDSHAKE',
+                    'SASL_AUTHENTICATE')
+    AND client_id IN (SELECT client_id FROM metadata_calls) AND EXISTS (SELECT 1 FROM moved)
+  GROUP BY client_id
+),
+left_behind AS (
+  SELECT m.node_id, m.address, m.server AS listener, k.client_id, count(*) AS asked, min(k.completed_ns) AS began_ns,
+         max(k.completed_ns) AS ended_ns, max(m.before) AS before
+  FROM moved m
+  JOIN metadata_calls k ON k.server = m.server AND k.completed_ns >= m.told_ns
+  JOIN work_ends w ON w.client_id = k.client_id AND w.ns < m.told_ns + 5000000000
+  GROUP BY m.node_id, m.address, m.server, k.client_id, w.ns
+  HAVING count(*) >= 3 AND max(k.completed_ns) - greatest(w.ns, min(k.completed_ns)) >= 10000000000
+),
+every_away AS (
+  SELECT a.*, CAST(NULL AS STRING) AS before FROM away a
+  UNION ALL
+  SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns, false, NULL, 0, 0, 0, before FROM left_behind
+),
 -- Brokers that answer at another address: one of theirs, or where a server names itself alone.
 up AS (
   SELECT DISTINCT node_id FROM advertised WHERE address IN (SELECT server FROM calls WHERE response_bytes IS NOT NULL)
@@ -92,12 +128,14 @@ SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts
        (
          SELECT array_agg(DISTINCT group_id)
          FROM coordinator_asks q
-         WHERE q.client_id IN (SELECT w.client_id FROM away w)
+         WHERE q.client_id IN (SELECT w.client_id FROM every_away w)
        ) AS groups,
        CASE WHEN max(attempts) = 0 THEN 'no client tried to connect (does its name resolve?)'
             WHEN max(refused) = 0 THEN concat('no attempt to connect there was answered (', max(attempts), ')')
             ELSE concat(max(attempts), CASE WHEN max(attempts) = 1 THEN ' attempt' ELSE ' attempts' END,
                         ' to connect there, ', max(refused), ' refused, none accepted') END AS outcome,
+       CASE WHEN max(before) IS NOT NULL THEN 'broker-restart,broker-crash' END AS stands,
+       CASE WHEN max(before) IS NOT NULL THEN concat(' (before, it was ', max(before), ')') ELSE '' END AS instead,
        CASE WHEN few
             THEN concat('whether ', concat_ws(', ', array_sort(array_agg(DISTINCT client_id))), ' reached ', address,
                         ', where listener ', concat_ws(', ', array_sort(array_agg(DISTINCT listener))),
@@ -105,7 +143,7 @@ SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts
        'check whether that name resolves where they run; a capture of all ports' AS remedy,
        CASE WHEN max(up.node_id) IS NOT NULL THEN 'a broker that is down: it answers at another address'
             ELSE '' END AS not_so
-FROM (SELECT *, bool_or(NOT few) OVER (PARTITION BY node_id, address) AS is_found FROM away) AS a
+FROM (SELECT *, bool_or(NOT few) OVER (PARTITION BY node_id, address) AS is_found FROM every_away) AS a
 LEFT JOIN up USING (node_id)
 CROSS JOIN (SELECT max(last_ns) AS end_ns FROM stretches) AS e
 WHERE NOT (few AND is_found)
@@ -115,7 +153,7 @@ HAVING CASE WHEN few THEN max(end_ns) - max(ended_ns) >= 10000000000
 """,
     subject={"broker": "broker", "client": "clients", "group": "groups"},
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),
-    says="listener {listeners} sends clients to {address}, where they get no connection: {outcome}; "
+    says="listener {listeners} sends clients to {address}{instead}, where they get no connection: {outcome}; "
     "{clients} asked for Metadata {asked} times, and neither wrote nor read",
     ruled_out="{not_so}",
     advice="set advertised.listeners of broker {node_id} for that listener to a name and port that {clients} can "
