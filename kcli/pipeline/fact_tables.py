@@ -45,7 +45,6 @@ with_errors    int64    exchanges whose response has an error
 request_bytes  int64    bytes of all requests, with headers and lengths
 response_bytes int64    bytes of all responses
 round_trip_ms  float64  of its handshake, null where that was not seen
-retransmissions int64   segments with bytes that had come before, null where the connection goes on
 """,
     dated=False,
 )

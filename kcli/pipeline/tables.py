@@ -138,12 +138,12 @@ topic          string   the log's topic: __cluster_metadata
 partition      int32    the log's partition
 end_offset     int64    the snapshot's end offset: the first offset that it does not contain
 epoch          int32    leader epoch of the snapshot's last record
-size_bytes     int64    size of the snapshot, as the responses state it; 0: no response without an error
+size_bytes     int64?   size of the snapshot, as the responses state it; null: no response without an error
 received_bytes int64    bytes of the snapshot in the responses, each position once
 requests       int64    FetchSnapshot requests
 error_names    string?  errors of the responses, separated by commas; null: none
 complete       bool     true: all bytes of the snapshot were received
-seconds        float64  from the first request to the last response; 0: no response
+seconds        float64? from the first request to the last response; null: no response
 """,
     dated=False,
 )
@@ -183,7 +183,7 @@ define(
 run            int64    number of the run that read it
 scope          string   file: a capture; share: connections of a task; open: ends of open connections, until a later run
 name           string   the file, or the share's number (and its time window's)
-bytes          int64    size of the file
+bytes          int64?   size of the file; null for shares
 packets        int64    packets in the file, or read for the share; those that the share lacks are outside the sample
 tcp_packets    int64    TCP packets
 other_packets  int64    packets without TCP
@@ -191,13 +191,13 @@ cut_packets    int64    packets truncated within their headers
 fragments      int64    IP fragments of incomplete datagrams
 unknown_links  int64    packets of an unknown link layer
 payload_bytes  int64    captured bytes of TCP payload
-exchange_bytes int64    payload in exchanges
-event_bytes    int64    payload in rows of `undecodable`
-duplicate_bytes int64   payload sent or captured more than once
-stray_bytes    int64    payload after the end of its connection, on other ports, or outside the sample
-tls_bytes      int64    TLS overhead of decrypted connections: handshakes, headers, tags
-carried_bytes  int64    payload kept for the next run, minus that kept by the preceding run (can be negative)
-exchanges      int64    rows of `exchanges`
+exchange_bytes int64?   payload in exchanges; null for files
+event_bytes    int64?   payload in rows of `undecodable`; null for files
+duplicate_bytes int64?  payload sent or captured more than once; null for files
+stray_bytes    int64?   payload after its connection's end, on other ports, or outside the sample; null for files
+tls_bytes      int64?   TLS overhead of decrypted connections: handshakes, headers, tags; null for files
+carried_bytes  int64?   payload kept for the next run minus that of the preceding one (can be negative); null for files
+exchanges      int64?   rows of `exchanges`; null for files
 events         int64    rows of `undecodable`
 first          instant? time of the first packet; null: no packet
 last           instant? time of the last packet; null: no packet

@@ -302,14 +302,15 @@ CAPTURED = (
         "network",
         "Round trips and retransmissions",
         "Of connections: TCP's handshake, from the client's SYN to its acknowledgement of the broker's, and segments "
-        "that brought bytes again.",
+        "that were retransmitted.",
         f"""
 SELECT {CONNECTION} AS connection, client_id, exchanges, round_trip_ms, retransmissions
 FROM (SELECT connection AS link, max(client_id) AS client_id, count(*) AS exchanges
       FROM page_calls GROUP BY connection) AS asked
-JOIN (SELECT connection AS sum_link, round(min(round_trip_ms), 3) AS round_trip_ms,
-             sum(retransmissions) AS retransmissions
+JOIN (SELECT connection AS sum_link, round(min(round_trip_ms), 3) AS round_trip_ms
       FROM connection_sums GROUP BY connection) AS met ON link = sum_link
+JOIN (SELECT connection AS tcp_link, sum(c_resent + s_resent) AS retransmissions
+      FROM tcp GROUP BY connection) AS counted ON link = tcp_link
 JOIN link_ends e ON link = e.connection
 ORDER BY retransmissions DESC, round_trip_ms DESC NULLS LAST, connection LIMIT {SHORT}
 """,

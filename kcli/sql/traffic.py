@@ -25,10 +25,8 @@ from kcli.tables.rule_facts import RULE_FACTS
 # Columns of facts about logins.
 LOGIN = tuple(each for each in FACTS["logins"].columns if each.name not in ("connection", "completed_ns"))
 ROUND_TRIP = Column("round_trip_ms", "float64", "of its handshake, null where that was not seen")
-RETRANSMISSIONS = Column("retransmissions", "int64", "segments of it with bytes that had come before")
-ENDS = (ROUND_TRIP, RETRANSMISSIONS)
 TCP = tuple(each for each in RULE_FACTS["tcp"].columns if each.name not in ("connection", "server", "client"))
-TRAFFIC_FACTS = (*LOGIN, *ENDS, *TCP)
+TRAFFIC_FACTS = (*LOGIN, ROUND_TRIP, *TCP)
 TRAFFIC_COLUMNS = (*{each.name: each for each in (*EXCHANGE_COLUMNS, *EVENT_COLUMNS)}.values(), *TRAFFIC_FACTS)
 
 
@@ -40,16 +38,16 @@ class Traffic(ArrowSink):
     def __init__(self, wanted: frozenset[str]) -> None:
         self.tcp = TcpFacts(full=self.put_tcp) if any(each.name in wanted for each in TCP) else None
         self.servers: set[str] = set()
-        if self.tcp is not None or any(each.name in wanted for each in ENDS):
+        if self.tcp is not None or ROUND_TRIP.name in wanted:
             self.connection_end = self.put_end
         own = OF_EVENTS | {each.name for each in TRAFFIC_FACTS}
         super().__init__(TRAFFIC_COLUMNS, wanted - own)
 
-    def put_end(self, connection: str, round_trip: int, retransmissions: int) -> None:
-        """Add the facts of TCP for one connection. round_trip: ns; -1 if unknown."""
+    def put_end(self, connection: str, round_trip: int, _retransmissions: int) -> None:
+        """Add the round trip of one connection, in ns; -1 if unknown."""
         self.servers.add(connection.partition("-")[0])
         known = round_trip / 1e6 if round_trip >= 0 else None
-        self.put({"connection": connection, ROUND_TRIP.name: known, RETRANSMISSIONS.name: retransmissions})
+        self.put({"connection": connection, ROUND_TRIP.name: known})
         if len(self.rows) >= ROWS:
             self.flush()
 

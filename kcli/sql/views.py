@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.sql.traffic import ENDS, LOGIN
+from kcli.sql.traffic import LOGIN, ROUND_TRIP
 from kcli.tables.captured import CAPTURED
 from kcli.tables.connections import EXCHANGE, FILE, TCP, TLS, connections_query, traffic_part
 from kcli.tables.exchange_views import EXCHANGE_VIEWS, exchange_view
@@ -13,7 +13,7 @@ TRAFFIC = "_traffic"  # the source of most views: exchanges, events, and rows of
 WRITTEN = {name: f"_{name}" for name in ("connections", "hourly", *EXCHANGE_VIEWS)}
 EACH = traffic_part(
     f"{TRAFFIC} WHERE connection IS NOT NULL", "file", "timestamp", **EXCHANGE,
-    **{each.name: each.name for each in (*LOGIN, *ENDS)}, **TCP, tls=f"coalesce({TLS}, false)",
+    **{each.name: each.name for each in (*LOGIN, ROUND_TRIP)}, **TCP, tls=f"coalesce({TLS}, false)",
 )  # fmt: skip
 MADE = connections_query(EACH, file=FILE.sql, seen="min(timestamp)")
 

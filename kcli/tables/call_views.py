@@ -48,7 +48,9 @@ TRANSACTIONS: tuple[ViewColumn, ...] = (
     column("client_id", "string?", "of its first request", "min_by(client_id, ns)"),
     column("client_address", "string", "the client's address", "min_by(address, ns)"),
     column(
-        "begun", "instant?", "time of its first AddPartitionsToTxn, Produce or offset commit; null: before the capture",
+        "begun", "instant?",
+        "time of its first AddPartitionsToTxn (the broker may refuse it, and begin at a later one), Produce or offset "
+        "commit; null: before the capture",
         instant_of(f"min(ns) {BEGINS}"),
     ),
     column(
@@ -61,7 +63,8 @@ TRANSACTIONS: tuple[ViewColumn, ...] = (
     ),
     column(
         "outcome", "string",
-        "committed, aborted, fenced (a producer with a newer epoch took over), or open (its end is not in the capture)",
+        "committed, aborted, fenced (its epoch is no longer valid: another producer took over, or the coordinator "
+        "aborted it after transaction.timeout.ms), or open (no EndTxn of it succeeds in the capture)",
         f"CASE WHEN max(CASE WHEN ends AND committed THEN 1 ELSE 0 END) = 1 THEN 'committed' "
         f"WHEN max(CASE WHEN ends THEN 1 ELSE 0 END) = 1 THEN 'aborted' "
         f"WHEN max(CASE WHEN error IN {FENCED} THEN 1 ELSE 0 END) = 1 THEN 'fenced' ELSE 'open' END",
@@ -115,7 +118,11 @@ MEMBERS: tuple[ViewColumn, ...] = (
         "joined_at", "instant?", "when it first joined; null: before the capture",
         f"min(timestamp) FILTER (WHERE {IS_JOIN})",
     ),
-    column("left_at", "instant?", "when it last left; null: it did not", f"max(timestamp) FILTER (WHERE {IS_LEAVE})"),
+    column(
+        "left_at", "instant?",
+        "when it last left, also temporarily (a static member); null: it did not, or the group evicted it",
+        f"max(timestamp) FILTER (WHERE {IS_LEAVE})",
+    ),
     column(
         "reason", "string?", "the reason in its LeaveGroup, or the last error for a removed member; null: neither",
         f"coalesce(max_by(reason, struct(completed_ns, reason)) FILTER (WHERE ({IS_LEAVE}) AND reason IS NOT NULL), "

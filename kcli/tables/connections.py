@@ -67,18 +67,18 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
     return (
         counted(f"{end}_segments", f"TCP segments of the {end}", f"{tcp}segments"),
         counted(f"{end}_bytes", "payload bytes in them, with repetitions", f"{tcp}bytes"),
-        counted(f"{end}_retransmissions", "retransmitted segments", f"{tcp}resent"),
+        counted(f"{end}_retransmissions", "retransmitted segments with data", f"{tcp}resent"),
         counted(f"{end}_holes", "gaps in the sequence numbers when a later segment arrived", f"{tcp}holes"),
         counted(f"{end}_out_of_order", "segments that filled such a gap within 3 ms", f"{tcp}out_of_order"),
         counted(
-            f"{end}_duplicate_acks", f"duplicate ACKs for the {other}'s bytes", f"{tcp}duplicate_acks"
+            f"{end}_duplicate_acks", f"duplicate ACKs for the {other}'s bytes (RFC 5681)", f"{tcp}duplicate_acks"
         ),
         counted(f"{end}_zero_windows", f"times that the {end} closed its window", f"{tcp}zero_windows"),
         measured(
             f"{end}_zero_window_ms", "how long the window was closed", f"{tcp}zero_window_ms",
             f"sum({end}_zero_window_ms)",
         ),
-        counted(samples, f"round-trip times measured from the {end}'s bytes to their ACK", f"{tcp}rtt_samples"),
+        counted(samples, f"round-trip times from the {end}'s bytes, sent once, to their ACK", f"{tcp}rtt_samples"),
         *(
             measured(
                 f"{end}_rtt_{share}_ms", text, f"{tcp}rtt_{share}_ms",
@@ -87,8 +87,8 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
                 f"FILTER (WHERE {end}_rtt_{share}_ms IS NOT NULL)",
             )
             for share, text in (
-                ("p50", "median of these round-trip times; null without samples"),
-                ("p99", "99th percentile of these round-trip times"),
+                ("p50", "median of these round-trip times, rounded up by at most a quarter; null without samples"),
+                ("p99", "99th percentile of these round-trip times, rounded in the same way"),
             )
         ),
     )  # fmt: skip
@@ -132,13 +132,13 @@ COLUMNS = (
     ),
     column(
         "round_trip_ms", "float64?",
-        "from the client's SYN to its ACK of the broker's SYN; null: the handshake was not captured",
+        "from the client's latest SYN to its ACK of the broker's SYN; null: the handshake was not captured",
         "min(round_trip_ms)", "CAST(NULL AS DOUBLE)",
     ),
     column(
         "retransmissions", "int64?",
-        "segments that either side retransmitted; null for a file of exchanges",
-        "CAST(sum(retransmissions) AS BIGINT)", NO_NUMBER,
+        "segments with data that either side retransmitted; null for a file of exchanges",
+        "CAST(sum(client_retransmissions + server_retransmissions) AS BIGINT)",
     ),
     column("tls", "bool", "the connection is encrypted, and its requests can't be read", "bool_or(tls)", "false"),
     column(
@@ -173,8 +173,10 @@ COLUMNS = (
     *of_end("client", "c_"),
     *of_end("server", "s_"),
     measured(
-        "syn_ms", "from the SYN to the SYN-ACK: round-trip time between the place of capture and the broker", "syn_ms",
-        "min(syn_ms)",
+        "syn_ms",
+        "from the first SYN to the SYN-ACK: round-trip time between the place of capture and the broker; null: not "
+        "captured, or not in this order",
+        "syn_ms", "min(syn_ms)",
     ),
     measured(
         "ack_ms", "from the SYN-ACK to its ACK: round-trip time between the place of capture and the client", "ack_ms",

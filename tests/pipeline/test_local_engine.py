@@ -44,6 +44,9 @@ def test_several_runs_make_the_tables_of_one(samples: Path, tmp_path: Path, outp
     run_pipeline(LocalEngine(), [str(path) for path in captures], Options(str(whole)))
     for table in TABLES.keys() - {"lineage"}:
         assert counted(output, table) == counted(whole, table), table
+    for title, defined in TABLES.items():
+        filled, rows = [each.name for each in defined.columns if not each.nullable], rows_of(whole, title)
+        assert not [(title, column) for column in filled if any(row[column] is None for row in rows)]
     with open_engine(sort_inputs([str(path) for path in captures]), {}) as engine:
         for table in ("fetch_sessions", "clients", "connections", "groups", "hourly", "throttling"):
             asked = Counter(str(sorted(settled(row).items())) for row in sql_rows(engine, table))

@@ -16,7 +16,7 @@ pytest.importorskip("duckdb")
 from kcli.cli.main import main
 from kcli.diagnose import diagnose
 from tests.capture.messages import metadata
-from tests.capture.wires import Wire, pcap
+from tests.capture.wires import ACK, SYN, Wire, pcap
 from tests.core.capture.test_paths import WAYS, mixed, through, wire
 from tests.diagnose.captured import DATA
 from tests.records.slips.making import batch_bytes, checked
@@ -115,6 +115,16 @@ def test_tcp_by_direction_and_from_where_it_was_captured(ask: Ask) -> None:
         DATA / "slow-reader-catalog.pcap.zst",
     )
     assert slow["times"] > 10 and slow["ms"] > 1000 and not slow["others"]
+
+
+def test_a_handshake_captured_in_another_order_has_no_time(ask: Ask, tmp_path: Path) -> None:
+    made = Wire()
+    for sender, flags in ((1, SYN | ACK), (0, SYN), (0, ACK)):
+        made.add(sender, flags)
+    made.client(metadata(1)[0]).server(metadata(1)[1])
+    (tmp_path / "a.pcap").write_bytes(pcap(made.packets))
+    [row] = ask("SELECT syn_ms, ack_ms FROM connections", tmp_path / "a.pcap")
+    assert row["syn_ms"] is None and row["ack_ms"] > 0
 
 
 def test_two_connections_of_the_same_ends_are_counted_apart(ask: Ask, tmp_path: Path) -> None:

@@ -30,8 +30,9 @@ def test_parts_add_up() -> None:
         part(client_id="'b'", completed_ns="9", requests="2", with_errors="1", api_key="CAST(3 AS SMALLINT)"),
         part(client_id="'a'", completed_ns="5", requests="1", unanswered="1", api_key="CAST(3 AS SMALLINT)"),
         part(completed_ns="1", requests="1"),
-        part(round_trip_ms="2.5", retransmissions="1"),
-        part(retransmissions="2"),
+        part(round_trip_ms="2.5"),
+        part(client_retransmissions="1", server_retransmissions="0"),
+        part(client_retransmissions="1", server_retransmissions="1"),
         part(principal="'User:x'", completed_ns="8"),
         part(principal="''", completed_ns="7"),
     )
@@ -50,7 +51,7 @@ def test_a_refused_login_is_none() -> None:
 
 
 def test_what_asked_nothing_is_no_row_unless_it_is_tls() -> None:
-    rows = answered(part(retransmissions="1"), part("b:1-c:2", tls="true"), most="max(requests)")
+    rows = answered(part(client_retransmissions="1"), part("b:1-c:2", tls="true"), most="max(requests)")
     assert [(row["connection"], row["tls"], row["retransmissions"], row["most"]) for row in rows] == [
         ("b:1-c:2", True, None, 0)
     ]

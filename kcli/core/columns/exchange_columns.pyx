@@ -425,11 +425,11 @@ cdef class ExchangeRows(Sink):
             raise MemoryError
         return number
 
-    def end_connection(self, str link not None, int64_t round_trip, int64_t retransmissions):
-        """Add TCP's figures of a connection, or of its part since the last call. round_trip: ns; -1: unknown."""
+    def end_connection(self, str link not None, int64_t round_trip, int64_t _retransmissions):
+        """Add the round trip of a connection (ns; -1: unknown)."""
         cdef bytes text = link.encode()
         cdef uint32_t number = self.link(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
-        sums_end(&self.connections.known[number - 1].sums, round_trip, retransmissions)
+        sums_end(&self.connections.known[number - 1].sums, round_trip)
         if self.connections.links.count > REMEMBERED:
             self.flush()
 

@@ -37,14 +37,14 @@ def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
     first = parts[0]
     errors = list(dict.fromkeys(part["error"] for part in parts if part["error"]))
     good = [part for part in parts if not part["error"]]
-    size = max((part["size_bytes"] for part in good), default=0)
+    size = max((part["size_bytes"] for part in good), default=None)
     received = sum({part["position"]: part["received_bytes"] for part in good}.values())
-    last = max((part["answered_ns"] or 0 for part in parts), default=0)
+    last = max(part["answered_ns"] or 0 for part in parts)
     begun = min(part["timestamp"] for part in parts)
     yield (
         begun, first["server"], first["client"], first["client_id"], first["topic"], first["partition"],
         first["end_offset"], first["epoch"], size, received, len(parts), ", ".join(errors) or None,
-        bool(good) and received >= size, max(0.0, last / 1e9 - begun / 1e6),
+        size is not None and received >= size, max(0.0, last / 1e9 - begun / 1e6) if last else None,
     )  # fmt: skip
 
 

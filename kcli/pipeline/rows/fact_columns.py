@@ -84,7 +84,6 @@ class FactColumns:
             integers(rows.completed, "int64", clientless),
             instants(rows.first, quiet), instants(rows.last, quiet), *(integers(each, "int64") for each in counts),
             integers(rows.round_trip / 1e6, "double", rows.round_trip < 0),
-            integers(rows.retransmissions, "int64", rows.retransmissions < 0),
         ]  # fmt: skip
 
     def came_of(self, rows: CoreRows) -> list[Any]:

@@ -40,6 +40,8 @@ def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Col
     accepted = talk["answered"] > 0
     opened = talk["syns"] > 0
     through = accepted & (talk["established_ns"] > 0)
+    # Negative: packets were captured in another order than they were sent.
+    there, back = of_server["syn_ns"] - of_client["syn_ns"], talk["established_ns"] - of_server["syn_ns"]
     arrays = [
         *(
             Among(strings((text_ends, data)), numpy.frombuffer(places, numpy.int32)).dictionary()
@@ -47,8 +49,8 @@ def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Col
         ),
         integers(talk["first_ns"], "int64"), integers(talk["last_ns"], "int64"), integers(opened, "bool"),
         integers(talk["syns"], "int32"), integers(accepted, "bool"),
-        milliseconds(of_server["syn_ns"] - of_client["syn_ns"], ~(opened & accepted)),
-        milliseconds(talk["established_ns"] - of_server["syn_ns"], ~through),
+        milliseconds(there, ~(opened & accepted) | (there < 0)),
+        milliseconds(back, ~through | (back < 0)),
         *columns_of(of_client, schema), *columns_of(of_server, schema),
     ]  # fmt: skip
     return pyarrow.record_batch(arrays, schema=schema)

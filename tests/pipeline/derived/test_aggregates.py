@@ -23,7 +23,7 @@ def test_a_snapshot_in_parts_one_of_them_twice() -> None:
 
 def test_a_snapshot_that_was_not_there() -> None:
     (row,) = named("quorum", snapshots(iter([part(0, 0, 1, "SNAPSHOT_NOT_FOUND")])))
-    assert (row["complete"], row["error_names"], row["size_bytes"]) == (False, "SNAPSHOT_NOT_FOUND", 0)
+    assert (row["complete"], row["error_names"], row["size_bytes"]) == (False, "SNAPSHOT_NOT_FOUND", None)
 
 
 def use(version: int, software: str | None = None, negotiates: bool = False) -> dict[str, Any]:

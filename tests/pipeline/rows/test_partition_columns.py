@@ -92,7 +92,7 @@ def added(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     columns = [[value for value in column if value is not None] for column in zip(*parts, strict=True)]
     client = min(((each[2], each[1]) for each in parts if each[2] is not None), default=(None, None))
     first, last, round_trip = (fold(columns[at], default=None) for at, fold in ((3, min), (4, max), (10, min)))
-    return *client, first, last, *map(sum, columns[5:10]), round_trip, sum(columns[11])
+    return *client, first, last, *map(sum, columns[5:10]), round_trip
 
 
 def assert_equal(path: Path) -> Rows:
