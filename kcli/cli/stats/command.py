@@ -30,7 +30,7 @@ from kcli.cli.stats.table import table_lines, title_of
 from kcli.cli.terminal.console import note, note_room, terminal_room
 from kcli.cli.terminal.lines import Lines, csv_line
 from kcli.cli.terminal.output import open_output, output_option
-from kcli.cli.terminal.unnamed_topics import unnamed_topics
+from kcli.cli.terminal.unnamed_topics import learn_derived_names, unnamed_topics
 from kcli.counting import counted
 from kcli.errors import UsageError
 from kcli.jsontext import dumps
@@ -99,7 +99,8 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     FILE is a capture, as `kcli decode pcap` reads them; DIR a directory with captures in it. An exchange counts in each
     topic, partition, group and error that it names, each time with all its bytes and records. Percentiles of the
     latency are accurate to 1 %, the maximum is exact. kcli keeps at most 10,000 rows; the rest is one row, the others.
-    Exit code 1: the options that choose exchanges leave none.
+    By topic, kcli reads captures once more if only offsets and batches tell the name of a topic id. Exit code 1: the
+    options that choose exchanges leave none.
 
     Columns: those of --by; exchanges; exchanges with an error; bytes of requests and of responses; latency: median, 95
     %, 99 %, maximum; /s, exchanges per second of captured time (of the interval, without the time between files);
@@ -129,6 +130,8 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
         try:
             for _ in reader_of(source, options["jobs"])(moved):
                 pass
+            if "topic" in sink.columns and STANDARD_INPUT not in files:
+                learn_derived_names(source.bodies.names, paths, read)
         finally:
             write = Lines(out).line
             table = made_of(source, order, options["limit"])

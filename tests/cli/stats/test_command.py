@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
-from tests.capture.wires import SAMPLES
+from tests.capture.wires import DATA, SAMPLES
 
 TXN = str(SAMPLES / "java44-txn.pcap")
 Capture = pytest.CaptureFixture[str]
@@ -42,6 +42,16 @@ def test_lines_of_json_have_the_promised_names(capsys: Capture) -> None:
         | {"client": "AddPartitionsManager-client-1", "api": "ADD_PARTITIONS_TO_TXN", "exchanges": 12, "errors": 4}
         == rows[0]
     )
+
+
+def test_a_topic_by_id_and_by_name_is_one_row(capsys: Capture) -> None:
+    """Consumers name it, producers have its id; the same batches are in both."""
+    pytest.importorskip("duckdb")
+    assert main(["stats", str(DATA / "mid-stream.pcap.zst"), "--by", "topic", "--format", "jsonl"]) == 0
+    said = capsys.readouterr()
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    assert {row["topic"]: row["exchanges"] for row in rows} == {"orders-none": 48, None: 9}
+    assert "by id" not in said.err
 
 
 def test_csv(tmp_path: Path, capsys: Capture) -> None:
