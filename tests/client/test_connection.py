@@ -151,7 +151,7 @@ async def cut_short(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
         (answer_another, "answered Ask v1 with correlation id 8, not 7"),
         (answer_short, r"has 2 bytes \(4 or more expected\)"),
         (speak_http, "it answers in HTTP"),
-        (hang, "no answer to Ask v1 within 0.05 s .request.timeout.ms"),
+        (hang, "no response to Ask v1 within 0.05 s .request.timeout.ms"),
     ],
 )
 def test_a_broker_that_misbehaves_is_one_clear_line(talk: Talk, words: str) -> None:

@@ -86,7 +86,7 @@ def check_hangs(kafka: Cluster, ask: Callable[[str, dict[str, str]], Result]) ->
         result = ask(kafka.bootstrap, {"request.timeout.ms": "500"})
     finally:
         kafka.resume(1)
-    check_refused(result, "no answer to ApiVersions", "within 0.5 s (request.timeout.ms)")
+    check_refused(result, "no response to ApiVersions", "within 0.5 s (request.timeout.ms)")
 
 
 def test_plain(kafka: Cluster) -> None:
@@ -180,7 +180,7 @@ def test_raw_bytes(kafka: Cluster) -> None:
     assert [json.loads(line)["responseHeader"] for line in out.splitlines()] == [{"correlationId": 42}] * 2
     check_refused(raw(whole[:6] + b"\x7f\xff" + whole[8:-1] + b"\xff\xff"), "")
     check_refused(raw(b"\xff\xff\xff\xff"), "closed the connection instead of answering")
-    check_refused(raw(whole[:-1]), "no answer to ApiVersions v0 within 2 s")
+    check_refused(raw(whole[:-1]), "no response to ApiVersions v0 within 2 s")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ ROWS: tuple[tuple[str, Cell], ...] = (
     ("fetches", kinds),
     ("sessions granted", lambda side: f"{side['granted']:,}"),
     ("errors", errors),
-    ("without an answer", lambda side: f"{side['unanswered']:,}"),
+    ("without a response", lambda side: f"{side['unanswered']:,}"),
     ("empty answers", lambda side: f"{side['emptyPolls']:,}"),
     ("partitions that delivered", lambda side: f"{side['partitionsDelivered']:,} of {side['partitions']:,}"),
     ("partitions per answer", lambda side: f"{side['partitionsPerResponse']:,}"),

@@ -181,7 +181,7 @@ class ApiOutcome:
         if +captured != self.live.errors:
             yield f"errors: {worded(self.captured.errors)}, live {worded(self.live.errors)}"
         if self.live.unanswered > self.captured.unanswered:
-            yield f"without an answer: {self.captured.unanswered}, live {self.live.unanswered}"
+            yield f"without a response: {self.captured.unanswered}, live {self.live.unanswered}"
         for text, count in self.skipped.items():
             yield f"{count} not sent: {text}"
         if level != "errors" and self.captured.records != self.live.records:

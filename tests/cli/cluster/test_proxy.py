@@ -310,7 +310,7 @@ def test_a_full_disk_stops_no_traffic() -> None:
         for _ in range(3):
             assert ask(proxy.bootstrap, "Metadata", '{"topics":[]}')["brokers"]
         code, _, said = proxy.stop()
-    pauses = [line for line in [*proxy.said, *said.splitlines()] if "recording pauses, traffic goes on" in line]
+    pauses = [line for line in [*proxy.said, *said.splitlines()] if "recording pauses, traffic continues" in line]
     assert code == 0 and len(pauses) == 1 and "/dev/full" in pauses[0] and "Traceback" not in said
 
 

@@ -194,7 +194,7 @@ def test_a_broker_that_hangs(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     finally:
         over.set()
         thread.join()
-    assert "no answer to ApiVersions v5 within 0.1 s (request.timeout.ms)" in capsys.readouterr().err
+    assert "no response to ApiVersions v5 within 0.1 s (request.timeout.ms)" in capsys.readouterr().err
 
 
 def test_to_the_leader(broker: FakeBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,8 +72,8 @@ def test_a_full_disk_is_a_pause(room: int, tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "out").read_bytes() == whole
     lost = 6 + 4 * 7 if room < 20 else 2 * 7
     assert said == [
-        "[Errno 28] No space left on device: recording pauses, traffic goes on",
-        f"recording goes on: {lost} bytes of packets are missing",
+        "[Errno 28] No space left on device: recording pauses, traffic continues",
+        f"recording continues: {lost} bytes of packets are missing",
     ]
 
 

@@ -51,7 +51,7 @@ def test_a_capture_may_grow_but_not_change(samples: Path, tmp_path: Path) -> Non
     assert packets(staged.whole) == whole
     for other in (data[:-1], bytes(1) + data[1:]):
         path.write_bytes(other)
-        with pytest.raises(InputError, match="has changed while it was read: it was written anew"):
+        with pytest.raises(InputError, match="has changed while it was read: it was rewritten"):
             packets(staged.whole)
     path.unlink()
     with pytest.raises(InputError, match="has changed while it was read: No such file"):

@@ -99,7 +99,7 @@ def test_a_stream_of_a_folder_is_what_new_runs_bring(samples: Path, tmp_path: Pa
     run_here(paths[1:2], output)  # stands in place of run 2
     with pytest.raises(InputError, match="run 3 stands in place of run 2, which the stream has read"):
         reader.partitions(middle, reader.latestOffset())
-    with pytest.raises(UsageError, match=r"kcli\.clients is made anew by every run"):
+    with pytest.raises(UsageError, match=r"kcli\.clients is rewritten by every run"):
         SOURCES["clients"]({"path": str(output)}).streamReader(schema()).latestOffset()
 
 
