@@ -6,14 +6,13 @@ import copy
 import gc
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from kcli.address_space import is_shortage
 from kcli.cli.commands import COMMANDS, FRONT, GROUPS, HELP, QUESTIONS, loaded
-from kcli.cli.help_text import HelpContext
 from kcli.cli.terminal.lines import guard_streams, print_note
 from kcli.cli.terminal.streams import STANDARD_OUTPUT, drop_output, mend_streams
 from kcli.cli.termination import repeat_lost_interrupts, tidy_up_at_signals
@@ -22,8 +21,27 @@ from kcli.errors import INTERRUPTED, CoreMissingError, InputError, KcliError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-
 Resolved = tuple[str | None, click.Command | None, list[str]]  # a command's name, the command, and its arguments
+UNBROKEN = "\u2011"  # NON-BREAKING HYPHEN
+
+
+class HelpFormatter(click.HelpFormatter):
+    """Breaks lines between words. click also breaks them behind a hyphen: "--slower-" and "than"."""
+
+    def write(self, string: str) -> None:
+        super().write(string.replace(UNBROKEN, "-"))
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", UNBROKEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(term, text.replace("-", UNBROKEN)) for term, text in rows], col_max, col_spacing)
+
+
+class HelpContext(click.Context):
+    """A command's context, whose help has whole words."""
+
+    formatter_class = HelpFormatter
 
 
 class LazyGroup(click.Group):

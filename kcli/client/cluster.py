@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar
 
 from kcli.client.address import Address, parse_bootstrap
-from kcli.client.backoff import Backoff, reconnect_backoff, retry_backoff
 from kcli.client.calls import call
 from kcli.client.handshake import Session, connect
 from kcli.client.metadata import Leader, MetadataCache
@@ -21,6 +21,7 @@ from kcli.schemas.errors import error_code, error_name, is_retriable
 LIFETIME_PART = 0.85
 
 T = TypeVar("T")
+JITTER = 0.2
 
 
 class Client:
@@ -248,3 +249,28 @@ class Client:
         if topic_id is None:
             raise NetworkError(f"topic {topic} has no id on the cluster, and Fetch v{version} needs topic ids")
         return topic_id
+
+
+class Backoff:
+    """The waits before retries. first, longest: seconds without jitter."""
+
+    def __init__(self, first: float, longest: float, chance: random.Random | None = None) -> None:
+        self.first, self.longest = first, max(first, longest)
+        self._chance = chance or random.Random()
+
+    def delay(self, failures: int) -> float:
+        """Return the seconds to wait after that many failures in a row (1 or more): 0.8 to 1.2 times the nominal
+        wait.
+        """
+        nominal = min(self.first * 2.0 ** min(failures - 1, 63), self.longest)
+        return nominal * self._chance.uniform(1 - JITTER, 1 + JITTER)
+
+
+def retry_backoff(config: ClientConfig) -> Backoff:
+    """Return the backoff between attempts of a request: retry.backoff.ms, up to retry.backoff.max.ms."""
+    return Backoff(config.seconds("retry.backoff.ms"), config.seconds("retry.backoff.max.ms"))
+
+
+def reconnect_backoff(config: ClientConfig) -> Backoff:
+    """Return the backoff between attempts to connect: reconnect.backoff.ms, up to reconnect.backoff.max.ms."""
+    return Backoff(config.seconds("reconnect.backoff.ms"), config.seconds("reconnect.backoff.max.ms"))

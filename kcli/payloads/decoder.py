@@ -7,7 +7,7 @@ decoder.decode("orders", "value", data, headers)  ->  Payload(data={"id": 7}, fo
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, get_args
 
@@ -16,12 +16,10 @@ from kcli.errors import NetworkError, UsageError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted
 from kcli.payloads import internal
-from kcli.payloads.codecs import PayloadCodec, codec_of
-from kcli.payloads.envelopes import flattened
 from kcli.payloads.formats import FORMATS, decoded, encoded
 from kcli.payloads.framing import CONFLUENT, Frame, IdType, SchemaId, Which, frame_of, framed
 from kcli.payloads.options import PayloadOptions
-from kcli.payloads.schema import AVRO, PROTOBUF, PayloadError, Schema
+from kcli.payloads.schema import AVRO, JSON, PROTOBUF, PayloadError, Schema
 from kcli.payloads.schema_files import SchemaFiles, local_schema
 from kcli.records.internal import TOPICS, coordinator_record, metadata_record
 
@@ -34,6 +32,9 @@ DIRECT = ("avro", "json")  # formats whose payloads begin directly after the fra
 NO_HEADERS: Mapping[str, bytes] = {}
 
 Row = dict[str, Any]
+OPERATIONS = {"c", "u", "d", "r", "t", "m"}
+META = {"op": "__op", "ts_ms": "__ts_ms"}  # names of Debezium's own ExtractNewRecordState
+DELETED = "__deleted"
 
 
 class Source(Protocol):
@@ -363,3 +364,79 @@ def headers_of(headers: Iterable[Row] | None) -> Mapping[str, bytes]:
         return NO_HEADERS
     named = ((each.get("key"), bytes_of(each.get("value"))) for each in headers)
     return {key: value for key, value in named if isinstance(key, str) and value is not None}
+
+
+def flattened(value: Any) -> Any:
+    """Return the row in an envelope; a value without one unchanged.
+
+    A row of Debezium is the one after the change, for a deletion the one before it, with `__op`, `__ts_ms` and
+    `__deleted`.
+    """
+    if isinstance(value, dict) and value.keys() == {"schema", "payload"}:
+        value = value["payload"]
+    return row_of(value) if is_change(value) else value
+
+
+def is_change(value: Any) -> bool:
+    """Return whether a value is a change event of Debezium."""
+    return (
+        isinstance(value, dict)
+        and isinstance(op := value.get("op"), str)
+        and op in OPERATIONS
+        and bool(value.keys() & {"before", "after"})
+    )
+
+
+def row_of(change: dict[str, Any]) -> dict[str, Any]:
+    row = change.get("after") if change.get("after") is not None else change.get("before")
+    made = dict(row) if isinstance(row, dict) else {} if row is None else {"row": row}
+    made |= {META[name]: change[name] for name in META if name in change}
+    return made | {DELETED: "true" if change["op"] == "d" else "false"}  # text, as Debezium writes it
+
+
+class PayloadCodec(Protocol):
+    """Reads and writes the payloads of one schema."""
+
+    def decode(self, data: bytes, start: int) -> Any:
+        """Return the value as in JSON. Raises PayloadError."""
+
+    def encode(self, value: Any) -> bytes:
+        """Return the bytes of a value as in JSON. Raises PayloadError."""
+
+    def decode_framed(self, frame: Frame, data: bytes) -> Any:
+        """Return the value of a payload after its frame, in the encoding that the frame names. Raises PayloadError."""
+
+    def encode_like(self, value: Any, frame: Frame, data: bytes) -> bytes:
+        """Return the bytes of a value after a frame, encoded like the payload there. Raises PayloadError."""
+
+
+def codec_of(schema: Schema, reader: Schema | None = None) -> PayloadCodec:
+    """Return a new codec of a schema. reader: for Avro, the schema into which values are resolved. Raises
+    PayloadError.
+    """
+    return CODECS[schema.type](schema, reader)
+
+
+def avro_codec(schema: Schema, reader: Schema | None) -> PayloadCodec:
+    from kcli.payloads.avro import AvroCodec
+
+    return AvroCodec(schema, reader)
+
+
+def protobuf_codec(schema: Schema, _reader: Schema | None) -> PayloadCodec:
+    from kcli.payloads.protobuf import ProtobufCodec
+
+    return ProtobufCodec(schema)
+
+
+def json_codec(schema: Schema, _reader: Schema | None) -> PayloadCodec:
+    from kcli.payloads.json_values import JsonCodec
+
+    return JsonCodec(schema)
+
+
+CODECS: dict[str, Callable[[Schema, Schema | None], PayloadCodec]] = {
+    AVRO: avro_codec,
+    PROTOBUF: protobuf_codec,
+    JSON: json_codec,
+}

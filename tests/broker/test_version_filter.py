@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.broker.version_filter import version_filter
+from kcli.broker.api_version import version_filter
 from kcli.errors import SchemaError
 from kcli.grammar import messages
 

@@ -1,6 +1,6 @@
 import random
 
-from kcli.client.backoff import Backoff, reconnect_backoff, retry_backoff
+from kcli.client.cluster import Backoff, reconnect_backoff, retry_backoff
 from kcli.client.properties import ClientConfig
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kcli import __version__
 from kcli.client.dialects import feature, is_shown, spoken
-from kcli.client.versions import ApiVersions
+from kcli.client.handshake import ApiVersions
 from kcli.errors import NetworkError
 from kcli.schemas.ranges import Range
 

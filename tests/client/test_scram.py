@@ -4,7 +4,7 @@ import hmac
 
 import pytest
 
-from kcli.client.scram import Scram
+from kcli.client.sasl import Scram
 from kcli.errors import NetworkError
 
 # The example of RFC 7677, 3.

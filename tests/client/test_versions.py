@@ -1,6 +1,6 @@
 import pytest
 
-from kcli.client.versions import ApiVersions
+from kcli.client.handshake import ApiVersions
 from kcli.errors import NetworkError, UsageError
 from kcli.schemas.apikeys import FETCH, LIST_OFFSETS, METADATA, PRODUCE
 from kcli.schemas.catalog import catalog

@@ -16,7 +16,7 @@ import pytest
 
 from kcli.payloads import PayloadDecoder, PayloadOptions
 from kcli.payloads.avro import OF_FASTAVRO
-from kcli.payloads.codecs import codec_of
+from kcli.payloads.decoder import codec_of
 from kcli.payloads.schema import PayloadError, Schema
 from tests.payloads.values import ORDER, VALUE, avro, framed, local, members
 

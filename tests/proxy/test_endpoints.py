@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcli.proxy.endpoints import EndpointPath, endpoint_paths, endpoints_in
+from kcli.proxy.rewriting import EndpointPath, endpoint_paths, endpoints_in
 from kcli.schemas.catalog import catalog
 
 NODES = EndpointPath(("nodeEndpoints",), "nodeId", "nodeEndpoints[].nodeId")

@@ -8,8 +8,7 @@ import pytest
 
 from kcli.client.address import Address
 from kcli.grammar import frames
-from kcli.proxy.endpoints import endpoint_paths, endpoints_in
-from kcli.proxy.rewriting import AddressRewriter
+from kcli.proxy.rewriting import AddressRewriter, endpoint_paths, endpoints_in
 from kcli.schemas.catalog import catalog
 from tests.messages import strange
 

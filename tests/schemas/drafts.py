@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.schemas.checks.definition_values import inner_fields
+from kcli.schemas.checks.generator_rules import inner_fields
 from kcli.schemas.definition_keys import FIELD_KEYS, MESSAGE_KEYS, STRUCT_KEYS, objects
 
 __all__ = ["drafts", "mutated"]

@@ -11,9 +11,8 @@ from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.schemas.checks.draft_keys import PRIVATE_KEYS
 from kcli.schemas.definition import build, parse_text
-from kcli.schemas.dialects import SHIPPED, read_dialect, shipped
+from kcli.schemas.dialects import SHIPPED, joined, limited, read_dialect, shipped
 from kcli.schemas.importing.jars import read_jars
-from kcli.schemas.joined_fields import joined, limited
 from kcli.schemas.layout import layout
 from kcli.schemas.lookup import STOCK, Catalog
 from kcli.schemas.model import Message

@@ -15,8 +15,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.schema.views import definition
 from kcli.errors import DecodeError
 from kcli.grammar import messages
-from kcli.grammar.selection.interpreted_rows import interpreted_rows
-from kcli.grammar.selection.select import Selection
+from kcli.grammar.selection.select import Selection, interpreted_rows
 from kcli.schemas.catalog import catalog
 from kcli.sessions.fetch_paths import REQUEST, RESPONSE, layout, new_kernel
 from kcli.sessions.trace import FetchExchange

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcli.grammar import messages
-from kcli.sessions.sizes import count_bytes, fetch_sizes
+from kcli.sessions.session import count_bytes, fetch_sizes
 from kcli.sessions.trace import TOPIC_IDS_SINCE
 
 VERSIONS = range(4, 19)

@@ -12,8 +12,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span, Status
 from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.sinks import Values
 from kcli.records import build_batch
-from kcli.traces.context import context_in
 from kcli.traces.exporting import broker_times, export
+from kcli.traces.spans import context_in
 from tests.capture.wires import MILLISECOND, pcap
 from tests.rules.test_by_hand import Talk
 

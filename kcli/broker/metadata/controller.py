@@ -9,13 +9,12 @@ from types import MappingProxyType
 from kcli.broker.configs import BROKER as BROKER_CONFIGS
 from kcli.broker.configs import MIN_IN_SYNC, Config, Configs
 from kcli.broker.configs import TOPIC as TOPIC_CONFIGS
-from kcli.broker.metadata.elections import Elections
 from kcli.broker.metadata.features import ELR
 from kcli.broker.metadata.log import MetadataLog
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.metadata.topics import Topics, new_topic_id
 from kcli.broker.partition import NOBODY, Partition, Topic
-from kcli.schemas.field_codes import ConfigResource
+from kcli.schemas.field_codes import NO_LEADER, ConfigResource
 from kcli.topic_names import CONSUMER_OFFSETS, SHARE_STATE, TRANSACTION_STATE
 
 # Internal topics: the prefix of the broker configs for their partitions and replicas, and their topic configs.
@@ -234,3 +233,52 @@ class Controller:
             self.metadata.settled(changed)
         for each in changed:
             self.replicas.changed(each)
+
+
+class Elections:
+    """Chooses leaders and in-sync replicas. running: the ids of the nodes that run."""
+
+    def __init__(self, node_ids: Iterable[int]) -> None:
+        self.running = set(node_ids)
+
+    def settle(self, partition: Partition) -> bool:
+        """Update a partition's in-sync replicas and its leader. Returns whether anything changed."""
+        before = partition.isr, partition.elr, partition.leader
+        for node in before[0]:
+            if node not in self.running:
+                self.leave(partition, node)
+        if partition.leader not in partition.isr:
+            self.elect(partition)
+        if partition.leader != NO_LEADER:
+            self.rejoin(partition)
+        return before != (partition.isr, partition.elr, partition.leader)
+
+    def leave(self, partition: Partition, node: int) -> None:
+        """Remove a node from the in-sync replicas."""
+        partition.lagging |= {node}
+        wanted = min(partition.topic.configs.min_in_sync, len(partition.replicas))
+        if len(partition.isr) < wanted:
+            partition.elr = (*partition.elr, node)
+
+    def elect(self, partition: Partition) -> None:
+        """Elect a partition's leader, or none. A change begins a new leader epoch."""
+        leader = next((each for each in partition.isr if each in self.running), NO_LEADER)
+        if leader == NO_LEADER:
+            able = partition.replicas if partition.topic.configs.unclean else partition.elr
+            leader = next((each for each in (*partition.elr, *able) if each in self.running), NO_LEADER)
+            if leader != NO_LEADER:
+                partition.lagging -= {leader}
+                partition.elr = tuple(each for each in partition.elr if each != leader)
+        if leader != partition.leader:
+            partition.leader = leader
+            partition.epoch += 1
+            partition.unsettled = True
+
+    def rejoin(self, partition: Partition) -> None:
+        """Add the running replicas to the in-sync ones again."""
+        partition.lagging -= self.running
+        wanted = min(partition.topic.configs.min_in_sync, len(partition.replicas))
+        if len(partition.isr) >= wanted:
+            partition.elr = ()
+        else:
+            partition.elr = tuple(each for each in partition.elr if each in partition.lagging)

@@ -13,6 +13,8 @@ import click
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.record_fields import RecordSink
 from kcli.cli.decode.pcap.command import reading
+from kcli.cli.options import Command, with_options
+from kcli.cli.options.client import client_options
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options
 from kcli.cli.options.inputs import (
     files_argument,
@@ -27,7 +29,6 @@ from kcli.cli.options.inputs import (
 from kcli.cli.options.payloads import decoder_of, files_named, payload_options
 from kcli.cli.records.choice import RecordChoice
 from kcli.cli.records.formats import FORMATS, WRITERS, write_followed, write_values
-from kcli.cli.records.live_options import check_live, live_options
 from kcli.cli.records.plain import PLAIN
 from kcli.cli.records.sources import Problems, captures_of, inputs_of, record_groups
 from kcli.cli.terminal.console import refuse_parquet_on_terminal, terminal_room, warn
@@ -39,9 +40,54 @@ from kcli.errors import UsageError
 if TYPE_CHECKING:
     from kcli.payloads import PayloadDecoder
 
+
 KEY_AND_VALUE = ("_key", "_value")
 
 Row = dict[str, Any]
+FOLLOWED = ("table", "jsonl")
+
+
+def live_options(command: Command) -> Command:
+    """Add the options that read a live topic."""
+    options = (
+        click.option("--from-offset", type=click.IntRange(0), metavar="N", help="With --bootstrap: start at offset N."),
+        click.option(
+            "--last",
+            type=click.IntRange(1),
+            metavar="N",
+            help="With --bootstrap: the last N records of each partition.",
+        ),
+        click.option(
+            "--committed", is_flag=True, help="With --bootstrap: leave out records of aborted and open transactions."
+        ),
+        click.option(
+            "--follow",
+            is_flag=True,
+            help="With --bootstrap: continue after the current end with new records, until Ctrl-C.",
+        ),
+    )
+    return client_options(with_options(command, options))
+
+
+def check_live(files: tuple[str, ...], options: dict[str, Any]) -> bool:
+    """Return whether a live topic is read. Raises UsageError if the options don't fit together."""
+    live = options["bootstrap"] is not None or bool(options["settings"])
+    if not live:
+        positions = [name for name in ("from_offset", "last", "committed", "follow") if options[name]]
+        if positions:
+            raise UsageError(f"--{positions[0].replace('_', '-')}: only with --bootstrap")
+        if not files:
+            raise UsageError("FILE|DIR...: missing (captures or log segments expected; --bootstrap reads a live topic)")
+        return False
+    if files:
+        raise UsageError(f"{files[0]}: --bootstrap reads a live topic, and no file")
+    if options["topic"] is None:
+        raise UsageError("--topic: missing (of the live topic)")
+    if options["follow"] and options["format_"] not in FOLLOWED:
+        raise UsageError(f"--follow: --format {' or '.join(FOLLOWED)}, or --values expected")
+    if options["from_offset"] is not None and options["last"] is not None:
+        raise UsageError("--from-offset, --last: one of them at most")
+    return True
 
 
 @click.command(cls=FilterCommand)

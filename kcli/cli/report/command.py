@@ -10,24 +10,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.capture.filters import ALL, Filter
-from kcli.capture.io.capture_files import captures_in
+from kcli.capture.io.capture_files import captures_in, is_capture
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, note_no_match, say_nameless, words_of
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.pipes import with_input_aside
-from kcli.cli.report.metadata import are_metadata, write_metadata
+from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
 from kcli.counting import few_of
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.input_names import RUNS_FOLDER, name_of
+from kcli.snapshots.reading.directory import list_directory
+from kcli.topic_names import METADATA_FOLDER
 
 if TYPE_CHECKING:
     from kcli.diagnose import Diagnosis, Scope
     from kcli.diagnose.fact_source import FactSource
     from kcli.diagnose.store import FactStore
     from kcli.payloads import PayloadDecoder
+
 
 NAMED = 3  # files in the page's head
 
@@ -189,3 +192,46 @@ def write_page(out: Any, answers: Any, title: str, verdict: Any = None, seconds:
 def listed(files: tuple[str, ...]) -> str:
     """Return the files' names, the first ones of many."""
     return few_of([Path(name_of(file)).name or file for file in files], NAMED)
+
+
+def are_metadata(paths: tuple[str, ...]) -> bool:
+    """Return whether these are folders of metadata logs. Raises UsageError if only some are."""
+    found = [is_metadata(Path(path)) for path in paths]
+    if any(found) and not all(found):
+        raise UsageError(
+            f"{paths[found.index(False)]}: not a metadata log, but other inputs are: a page shows one kind"
+        )
+    return all(found)
+
+
+def is_metadata(folder: Path) -> bool:
+    """Return whether a folder is, or has in it, a metadata log, and no capture beside that."""
+    if not folder.is_dir():
+        return False
+    names = [each.name for each in folder.iterdir()]
+    if folder.name == METADATA_FOLDER or list_directory(names).snapshots:
+        return True
+    return METADATA_FOLDER in names and not any(each.is_file() and is_capture(each) for each in folder.iterdir())
+
+
+def write_metadata(paths: tuple[str, ...], output: str, dialect: str | None, quiet: bool) -> int:
+    """Write the page. Returns the exit code. Raises InputError if not everything could be read; the page shows the
+    rest.
+    """
+    from kcli.report.metadata_answers import read_metadata
+    from kcli.report.metadata_verdict import judge_metadata, metadata_figures
+    from kcli.report.page import render_page
+    from kcli.snapshots.survey_json import instant
+
+    with open_output(output, paths) as out:
+        report = read_metadata(paths, dialect)
+        spans = [report.answers.first_ns, report.answers.last_ns]
+        times = (instant(ns // 1_000_000) for ns in spans if ns is not None)
+        subtitle = " to ".join(f"{each[:19].replace('T', ' ')} UTC" for each in times if each)
+        title = f"What the metadata says: {', '.join(paths[:3])}{', ...' * (len(paths) > 3)}"
+        page = render_page(report.answers, title, subtitle, judge_metadata(report), metadata_figures(report)).encode()
+        out.write(page)
+    if output != "-" and not quiet:
+        print_note(f"report in {output} ({len(page) // 1000:,} kB)")
+    conclude(report.problems, quiet)
+    return 0

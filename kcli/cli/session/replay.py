@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from kcli.cli.options.filter import filter_of_times, note_no_match, time_options
 from kcli.cli.options.inputs import files_argument, format_option, quiet_option, reading_options
 from kcli.cli.options.refusal import refused
 from kcli.cli.replay.running import counting, interrupted, standing
-from kcli.cli.session.fill import fill_topics
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import ignore, print_line
@@ -249,3 +249,28 @@ def show(found: list[Pair], format_: str, kinds: int, names: TopicNames) -> None
         from kcli.cli.session.difference import show_differences
 
         show_differences(found, kinds, names.names, stderr=format_ == "jsonl")
+
+
+def fill_topics(
+    files: Sequence[str],
+    plan: ReplayPlan,
+    names: TopicNames,
+    config: ClientConfig,
+    options: FetchOptions,
+    quiet: bool,
+    **reading: Any,
+) -> None:
+    """Make the plan's topics where they are missing, and write to empty ones the records that the captures show."""
+    need_captures(files, "--fill takes records from capture files only")
+    from kcli.broker.rebuilt.capture_history import CaptureHistory
+    from kcli.replay.filling import fill_all
+
+    # What is wrong with a file was reported when its fetches were read.
+    history = CaptureHistory.of(read_capture(files, **reading).items(), lambda _: None)
+    sizes: dict[str, int] = {}
+    for captured, size in plan.partitions().items():
+        name = names.live_name(captured, options.topics)
+        sizes[name] = max(sizes.get(name, 0), size)
+    done = asyncio.run(fill_all(config, history, lambda name: names.live_name(name, options.topics), sizes))
+    if not quiet:
+        warn(str(done))

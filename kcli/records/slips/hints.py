@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from kcli.core.records import batches as core
 from kcli.core.records import record_values
-from kcli.core.records.batches import HEADER_SIZE
+from kcli.core.records.batches import CRC_AT, CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_AT
+from kcli.core.records.crc import crc32, crc32c
 from kcli.grammar.slips.edits import int_at, varint_at
 from kcli.grammar.slips.plausibility import NONSENSE
 from kcli.grammar.slips.search import Hint, joined, likeliest
@@ -15,10 +17,9 @@ from kcli.records.batches import scan
 from kcli.records.codecs import compress
 from kcli.records.damage import Damage
 from kcli.records.record_faults import header_faults, record_fault
-from kcli.records.slips.changed_byte import changed_byte_hints
-from kcli.records.slips.checksums import checksum_hints
+from kcli.records.secrets import is_secret_value
 from kcli.records.slips.headers import header_hints
-from kcli.records.slips.parts import MAGIC, Parts, number, oddness_of, parts_of, with_length
+from kcli.records.slips.parts import FIELDS, MAGIC, Parts, number, oddness_of, parts_of, replaced, with_length
 from kcli.records.slips.record_forms import FORMS, NUMBERS, Form, ReadRecord, read_one, read_records
 
 LARGEST = 1 << 18  # larger batches are not searched; bytes
@@ -37,6 +38,22 @@ NUMBER_TEXTS = {name: f"the length of {name}" for name in NUMBERS} | {
     "attributes": "attributes",
 }
 ABSENT = 1 << 40  # ms: a larger timestamp delta is an absolute time
+POLYNOMIAL = 0x82F63B78  # of CRC-32C, its lowest bit first
+LOW = (1 << 24) - 1
+FULL = (1 << 32) - 1
+RIGHT = "CRC-32C of all from attributes on"
+CRCS = (("CRC-32C", crc32c), ("CRC-32", crc32))
+STARTS = {
+    0: "the whole batch",
+    LENGTH_END: "all from partitionLeaderEpoch on",
+    MAGIC_AT: "all from magic on",
+    CRC_AT: "all from crc on, which is 0 then",
+    CRC_START: "all from attributes on",
+    CRC_START + 2: "all behind attributes",
+    HEADER_SIZE: "the records alone",
+}
+SKIPPED = {start: text for start, text in STARTS.items() if start < CRC_AT}
+EARLY = [name for name, (start, _end, _type) in FIELDS.items() if start >= CRC_START]
 
 
 def batch_text(hints: list[Hint], start: int | None = None) -> str:
@@ -199,3 +216,103 @@ def time_hint(batch: bytes, parts: Parts, records: list[ReadRecord]) -> Iterator
     at = position(parts, records[0].at["timestampDelta"])
     words = "with timestamps as deltas from baseTimestamp"
     yield Hint("timestamps", at, words, "are they absolute?", batch, 0.0)
+
+
+@cache
+def backward() -> list[tuple[int, int]]:
+    """Return (byte that was shifted out, CRC table's entry for it) by the upper byte of a checksum."""
+    found = [(0, 0)] * 256
+    for byte in range(256):
+        value = byte
+        for _ in range(8):
+            value = (value >> 1) ^ (POLYNOMIAL if value & 1 else 0)
+        found[value >> 24] = byte, value
+    return found
+
+
+def changed_byte_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
+    """Yield hints on the one byte with which the batch is right: of the bytes under the checksum, or of the checksum
+    itself. Of a batch with a secret only the position is shown.
+    """
+    right = crc32c(batch[CRC_START:])
+    difference = right ^ parts.crc
+    places = [*changed_bytes(batch, difference)] if difference else []
+    frames = [(at, batch[:at] + bytes([batch[at] ^ bits]) + batch[at + 1 :]) for at, bits in places]
+    differing = [place for place, byte in enumerate(difference.to_bytes(4, "big")) if byte]
+    if len(differing) == 1:
+        frames.append((CRC_AT + differing[0], replaced(batch, "crc", right)))
+    for at, frame in frames:
+        if oddness_of(frame) is not None:
+            words, now = f"with the byte {frame[at]:02x}", f"it is {batch[at]:02x}"
+            if has_secret(frame):
+                words, now = "with another byte", "which one is not told, as the batch has a secret"
+            yield Hint("changed byte", at, words, now, frame, 0.0)
+
+
+def has_secret(batch: bytes) -> bool:
+    """Return whether a record's value in a right batch is a secret."""
+    return any(is_secret_value(record.value or b"") for each in scan(batch) for record in each.records())
+
+
+def changed_bytes(batch: bytes, difference: int) -> Iterator[tuple[int, int]]:
+    """Yield (position, bits that differ) of each byte whose change alone makes this difference of checksums."""
+    table = backward()
+    for at in range(len(batch) - 1, CRC_START - 1, -1):
+        byte, value = table[difference >> 24]
+        difference = (((difference ^ value) & LOW) << 8) | byte
+        if difference < 256:
+            yield at, difference
+
+
+def checksum_hints(batch: bytes, parts: Parts) -> Iterator[Hint]:
+    """Yield hints on how the wrong checksum was computed, if that can be seen."""
+    right = crc32c(batch[CRC_START:])
+    if right == parts.crc:
+        return
+    mended = replaced(batch, "crc", right)
+    for question in questions(batch, parts, right):
+        yield Hint("checksum", CRC_AT, f"with the {RIGHT}", question, mended, 0.0)
+
+
+def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
+    """Yield the possible mistakes, as questions, that lead to the checksum of the batch."""
+    covered = covered_bytes(batch)
+    for name, crc in CRCS:
+        for text, data in covered.items():
+            made = crc(data)
+            for value, how in spellings(made):
+                if value == parts.crc and (value != right):
+                    yield f"is it {name}{how} of {text}?"
+        if parts.codec and parts.records is not None:
+            unfolded = crc(batch[CRC_START:HEADER_SIZE] + parts.records)
+            if unfolded == parts.crc:
+                yield f"is it {name} of the records before they were compressed?"
+    if not parts.crc:
+        yield "was it left 0?"
+    for name in EARLY:
+        start, end, _ = FIELDS[name]
+        for blanked in (b"\0", b"\xff"):
+            early = batch[:start] + blanked * (end - start) + batch[end:]
+            if crc32c(early[CRC_START:]) == parts.crc:
+                yield f"was {name} set after it was taken?"
+
+
+def covered_bytes(batch: bytes) -> dict[str, bytes]:
+    """Return {description: bytes} of the ranges that a checksum may cover."""
+    blank = replaced(batch, "crc", 0)
+    covered = {text: blank[start:] for start, text in STARTS.items()}
+    covered |= {f"{SKIPPED[start]} but crc": batch[start:CRC_AT] + batch[CRC_START:] for start in SKIPPED}
+    covered["partitionLeaderEpoch and all from attributes on"] = batch[LENGTH_END:MAGIC_AT] + batch[CRC_START:]
+    for epoch in (0, -1):
+        other = epoch.to_bytes(4, "big", signed=True)
+        if other != batch[LENGTH_END:MAGIC_AT]:
+            early, description = other + batch[MAGIC_AT:CRC_AT], f"{STARTS[LENGTH_END]}, with {epoch} there"
+            covered |= {description: early + blank[CRC_AT:], f"{description}, but crc": early + batch[CRC_START:]}
+    return covered
+
+
+def spellings(value: int) -> Iterator[tuple[int, str]]:
+    """Yield (checksum, text) for the forms in which a checksum may be written."""
+    yield value, ""
+    yield int.from_bytes(value.to_bytes(4, "big"), "little"), ", little endian,"
+    yield value ^ FULL, ", not inverted at the end,"

@@ -15,15 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.client.calls import Call, call, call_of
+from kcli.client.cluster import Client
 from kcli.client.connection import Frame
 from kcli.client.fetch_wire import Limits, request_body, session_response
+from kcli.client.handshake import Session
 from kcli.client.offsets import next_offset
 from kcli.client.properties import ClientConfig
 from kcli.errors import NetworkError
 from kcli.replay.engine import Rhythm
+from kcli.replay.live_connections import OpenConnections
 from kcli.replay.sessions.conducting import CapturedBrokers
 from kcli.replay.sessions.live_fetch import LiveFetch, merged
-from kcli.replay.sessions.nodes import Nodes
 from kcli.replay.sessions.plan import Fetcher, ReplayStep
 from kcli.replay.sessions.positions import Positions
 from kcli.replay.sessions.target import LiveKeys, Target
@@ -313,3 +315,56 @@ class Fetching:
                 node.current = None  # a topic may have another id now
         for key in moved:
             self.wants.settle(key, self.target.leader(key))
+
+
+class ReplayBroker:
+    """One broker. session: the fetch session with it; link: the connection.
+
+    current: (session machine that has the wanted partitions, except for the latest changes; whether it names topics by
+    id)
+    """
+
+    def __init__(self, replica_id: int = -1) -> None:
+        self.session = ClientSession(replica_id=replica_id)
+        self.link: Session | None = None
+        self.current: tuple[SessionMachine, bool] | None = None
+
+
+class Nodes:
+    """The brokers of a fetcher. by_number: {id: broker}; notify: takes a line if a version is not the captured one."""
+
+    def __init__(
+        self, client: Client, config: ClientConfig, dialect: str | None, notify: Callable[[str], None]
+    ) -> None:
+        self.client, self.config, self.notify = client, config, notify
+        self.lines = OpenConnections[int](dialect)
+        self.by_number: dict[int, ReplayBroker] = {}
+
+    async def open(self, number: int, replica_id: int) -> None:
+        """Connect to a broker. Raises NetworkError if there is no such broker, or it does not respond."""
+        node = self.by_number.setdefault(number, ReplayBroker(replica_id))
+        if self.lines.open_to(number) is None:
+            node.link = (await self.lines.open(number, await self.client.address(number), self.config)).session
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.lines.close()
+
+    async def any_number(self) -> int:
+        """Return the id of some broker of the cluster. Raises NetworkError if it names none."""
+        nodes = self.client.metadata.nodes or (await self.client.refresh()).nodes
+        if not nodes:
+            raise NetworkError("the cluster names no broker")
+        return next(iter(nodes))
+
+    def version(self, node: ReplayBroker, captured: int) -> int:
+        """Return the captured version of Fetch, or the nearest that the broker supports."""
+        assert node.link is not None
+        versions = node.link.versions
+        chosen = versions.nearest(FETCH, captured)
+        if chosen is None:
+            chosen = versions.best(FETCH)  # raises
+        if chosen != captured:
+            broker, theirs = versions.broker, versions.ranges[FETCH]
+            self.notify(f"Fetch v{captured} in the capture, v{chosen} here: {broker} takes {theirs}")
+        return chosen

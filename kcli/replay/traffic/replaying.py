@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.client.address import Address
 from kcli.client.cluster import Client
 from kcli.client.properties import ClientConfig
-from kcli.client.topics import find_topics
+from kcli.client.topics import MADE_AT_ONCE, Replicas, find_topics, list_offsets
 from kcli.proxy.recording import Recorder
 from kcli.replay.engine import Feed, ReplayOptions, act, together
 from kcli.replay.filling import fill
@@ -21,8 +21,7 @@ from kcli.replay.topic_mapping import LiveTopics
 from kcli.replay.traffic.appends import Appends
 from kcli.replay.traffic.captured_exchanges import in_order
 from kcli.replay.traffic.choice import Choice
-from kcli.replay.traffic.cluster import live_replicas, live_sizes, note_missing
-from kcli.replay.traffic.destinations import Destinations, coordinator
+from kcli.replay.traffic.destinations import Destinations, by_rank, coordinator
 from kcli.replay.traffic.identities import Identities
 from kcli.replay.traffic.mapping import Mapper
 from kcli.replay.traffic.outcome import Outcome
@@ -31,9 +30,10 @@ from kcli.replay.traffic.replayed_connection import LiveConnection
 from kcli.replay.traffic.rhythm import CapturedRhythm, Room
 from kcli.replay.traffic.rounds import Rounds
 from kcli.replay.traffic.steps import Step, StepSequence
-from kcli.replay.traffic.survey import Survey
+from kcli.replay.traffic.survey import SeenTopic, Survey
 from kcli.replay.traffic.transactions import Transactions
-from kcli.topic_names import lawful_name
+from kcli.sessions.comparison import shown
+from kcli.topic_names import CLUSTER_METADATA, INTERNAL, lawful_name, name_fault
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,3 +194,59 @@ async def run(items: Iterable[object], setting: Setting, destinations: Destinati
                 each.end()
     finally:
         rhythm.stop()
+
+
+def live_replicas(survey: Survey, mapping: Mapping[str, str], client: Client) -> Replicas:
+    """Return {topic to create: replicas of each partition}, chosen so that the captured nodes lead; {} if there is only
+    one node.
+    """
+    nodes, live = by_rank(survey, client), sorted(client.metadata.nodes)
+    if len(live) < 2:
+        return {}
+    by_address = {address: node for node, address in survey.nodes.items()}
+    made: dict[str, list[list[int]]] = {}
+    for captured, seen in survey.needed().items():
+        if seen.partitions > MADE_AT_ONCE:
+            continue
+        name = mapping.get(captured) or survey.names.live_name(captured, mapping)
+        made[name] = []
+        for index in range(seen.partitions):
+            known = seen.replicas.get(index) or [by_address.get(seen.servers.get(index, ""), -1)]
+            leaders = dict.fromkeys(nodes[each] for each in known if each in nodes)
+            made[name].append(list(leaders) or [live[index % len(live)]])
+    return made
+
+
+def live_sizes(survey: Survey, mapping: Mapping[str, str], client: Client) -> dict[str, int]:
+    """Return {live topic: partitions that it must have} for the topics that have to exist before the run."""
+    sizes: dict[str, int] = {}
+    alone = len(client.metadata.nodes) < 2
+    for captured, seen in survey.needed().items():
+        name = mapping.get(captured) or survey.names.live_name(captured, mapping)
+        if captured not in (*INTERNAL, CLUSTER_METADATA) and not is_left(seen, alone) and not name_fault(name):
+            sizes[name] = max(sizes.get(name, 0), seen.partitions)
+    return sizes
+
+
+async def note_missing(client: Client, survey: Survey, topics: LiveTopics, notify: Callable[[str], None]) -> None:
+    """Report the partitions whose captured fetches found records that the cluster lacks, in one line. Raises
+    NetworkError.
+    """
+    wanted = {
+        (topics.live_name(name), index): seen.read[index]
+        for name, seen in survey.needed().items()
+        for index in seen.presumed
+        if client.leader(topics.live_name(name), index) is not None
+    }
+    bounds = await list_offsets(client, wanted)
+    missing = [f"{name}[{index}]" for (name, index), offset in wanted.items() if bounds[name, index].latest <= offset]
+    if missing:
+        notify(f"the cluster lacks records that the capture's fetches found, in {shown(missing)} (--fill writes them)")
+
+
+def is_left(seen: SeenTopic, alone: bool) -> bool:
+    """Return whether the replay itself creates a topic: by CreateTopics, or because a broker creates it for a client.
+
+    alone: there is one broker; with several, any of them may lead topics that are created for a client
+    """
+    return seen.is_late and (seen.is_made or (alone and seen.partitions == 1))

@@ -7,12 +7,12 @@ They check the JSON itself, so that each finding has the JSON object with the fa
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcli.errors import SchemaError
 from kcli.nearest import suggestion
-from kcli.schemas.checks.definition_values import backward, inner_fields, wrong_default, wrong_entity
-from kcli.schemas.defaults import default_text
+from kcli.schemas.defaults import default_text, default_value
 from kcli.schemas.definition import KINDS
 from kcli.schemas.definition_keys import FIELD_KEYS, MESSAGE_KEYS, STRUCT_KEYS, WORDS, Raw, fits, objects
 from kcli.schemas.model import SCALARS, SIZED
@@ -20,6 +20,14 @@ from kcli.schemas.ranges import HIGHEST, NONE, Range
 
 LISTENERS = ("zkBroker", "broker", "controller")
 NAME, TYPE_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9]*)"), re.compile(r"[A-Z][A-Za-z0-9]*")
+ENTITIES: dict[str, str | None] = {
+    "unknown": None,
+    "transactionalId": "string",
+    "producerId": "int64",
+    "groupId": "string",
+    "topicName": "string",
+    "brokerId": "int32",
+}
 
 
 class Broken(NamedTuple):
@@ -304,3 +312,35 @@ def broken_rules(raw: Raw) -> list[Broken]:
     rules = Rules(raw)
     rules.message()
     return rules.found
+
+
+def backward(text: str) -> bool:
+    """Return whether a range runs from high to low, which is an empty range for the generator."""
+    lo, _, hi = text.partition("-")
+    return lo.isdigit() and hi.isdigit()
+
+
+def wrong_default(kind: str, text: str) -> str:
+    """Return why the generator rejects a text as the default of a scalar type; "" if it accepts it."""
+    if kind == "bytes":
+        return "no other default than empty and null"
+    try:
+        default_value(kind, text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def inner_fields(raw: Raw) -> Iterator[Raw]:
+    """Yield the fields of a struct and of the structs in it."""
+    for field in objects(raw.get("fields")):
+        yield field
+        yield from inner_fields(field)
+
+
+def wrong_entity(entity: str, kind: str) -> str:
+    """Return the fault of a field's entityType, or ""."""
+    if entity not in ENTITIES:
+        return f"entityType {entity!r} is none of {', '.join(ENTITIES)}"
+    base = ENTITIES[entity]
+    return f"entityType {entity} is a {base}, and this is {kind}" if base not in (None, kind.removeprefix("[]")) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.broker.fetch.offset_ranges import OffsetRanges
+from kcli.broker.partition import OffsetRanges
 
 Pairs = list[tuple[int, int]]
 PAIRS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=6)

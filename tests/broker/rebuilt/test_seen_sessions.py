@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kcli.broker.rebuilt.addresses import Addresses
-from kcli.broker.rebuilt.seen_sessions import SeenSessions, shards_of
+from kcli.broker.rebuilt.capture_history import SeenSessions, shards_of
 from kcli.broker.rebuilt.session_capacity import FetchKey, SessionCapacity
 
 WIDTH = (2**31 - 1) // 8

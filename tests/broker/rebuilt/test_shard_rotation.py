@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.broker.rebuilt.shard_rotation import Attempt, turns
+from kcli.broker.rebuilt.session_capacity import Attempt, turns
 
 MS = 10**6
 

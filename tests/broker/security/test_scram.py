@@ -8,7 +8,7 @@ import pytest
 
 from kcli.broker.security.outcome import LoginError
 from kcli.broker.security.scram import SHA_256, Credential, ScramServer, credential_for, credential_of
-from kcli.client.scram import Scram
+from kcli.client.sasl import Scram
 
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
 FINAL = b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
-from kcli.cli.report.metadata import are_metadata
+from kcli.cli.report.command import are_metadata
 from tests.snapshots.files import partition_folder
 from tests.snapshots.quorums import eventful
 

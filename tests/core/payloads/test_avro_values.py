@@ -11,7 +11,7 @@ import fastavro
 import pytest
 
 from kcli.core.payloads.avro_values import Type, ValueDamageError, read
-from kcli.payloads.avro_types import Types
+from kcli.payloads.avro import Types
 from kcli.payloads.plain import json_form
 from tests.payloads.values import avro
 

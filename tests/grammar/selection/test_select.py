@@ -11,9 +11,8 @@ import pytest
 from kcli.errors import DecodeError, KcliError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.selection.interpreted_rows import interpreted_rows
 from kcli.grammar.selection.plan import MISSING
-from kcli.grammar.selection.select import Selection
+from kcli.grammar.selection.select import Selection, interpreted_rows
 from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.grammar.words.structs import Struct

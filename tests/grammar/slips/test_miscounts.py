@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.grammar.slips.miscounts import miscounted
+from kcli.grammar.slips.lengths import miscounted
 from kcli.grammar.slips.places import Place
 from tests.grammar.slips.test_edits import mended
 

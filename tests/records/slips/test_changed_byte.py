@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from kcli.records.slips.changed_byte import changed_byte_hints
-from kcli.records.slips.hints import batch_hints, batch_text
+from kcli.records.slips.hints import batch_hints, batch_text, changed_byte_hints
 from kcli.records.slips.parts import parts_of, replaced
 from tests.records.slips.making import batch_bytes
 from tests.records.test_secrets import SCRAM

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from kcli.core.records.crc import crc32c
-from kcli.records.slips.checksums import checksum_hints
+from kcli.records.slips.hints import checksum_hints
 from kcli.records.slips.parts import parts_of, replaced
 from tests.records.slips.making import batch_bytes
 

@@ -11,7 +11,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.client.address import Address, parse_bootstrap
 from kcli.client.properties import ClientConfig
 from kcli.proxy.recording import Recorder
-from kcli.replay.traffic.live_lines import LiveLines
+from kcli.replay.traffic.replayed_connection import LiveLines
 from kcli.schemas.apikeys import FETCH, METADATA
 from tests.replay.traffic.made import exchange
 

@@ -8,7 +8,7 @@ from typing import Any
 from kcli.replay.traffic.mapping import Mapper
 from kcli.replay.traffic.positions import LivePositions
 from kcli.replay.traffic.producers import Producers
-from kcli.replay.traffic.requests import Requests
+from kcli.replay.traffic.replayed_connection import Requests
 from kcli.schemas.apikeys import JOIN_GROUP
 from tests.replay.traffic.test_identities import identities
 from tests.replay.traffic.test_rounds import ITEMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.schemas.checks.definition_values import wrong_default, wrong_entity
+from kcli.schemas.checks.generator_rules import wrong_default, wrong_entity
 
 
 @pytest.mark.parametrize(

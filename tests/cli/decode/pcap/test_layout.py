@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcli.cli.decode.pcap.layout import layout
+from kcli.cli.decode.pcap.table import layout
 
 
 @pytest.mark.parametrize("absolute", [False, True])
