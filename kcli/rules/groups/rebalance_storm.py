@@ -199,8 +199,8 @@ jobs AS (
   GROUP BY c.group_id
 ),
 returned AS (
-  SELECT group_id, min_by(place, struct(-times, place, fetch_offset)) AS returned_to,
-         min_by(fetch_offset, struct(-times, place, fetch_offset)) AS returned_offset, max(times) AS returns
+  SELECT group_id, min_by(place, struct(struct(-times, place), fetch_offset)) AS returned_to,
+         min_by(fetch_offset, struct(struct(-times, place), fetch_offset)) AS returned_offset, max(times) AS returns
   FROM (
     SELECT group_id, concat(topic, '-', partition) AS place, fetch_offset,
            sum(CASE WHEN coalesce(anew, true) THEN 1 ELSE 0 END) AS times
