@@ -13,7 +13,7 @@ import click
 
 from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.live_findings import finder, findings_option
-from kcli.cli.capture.live_output import open_live_output
+from kcli.cli.capture.live_output import open_live_output, tell_next
 from kcli.cli.capture.live_traces import tracer
 from kcli.cli.capture.live_view import LiveView, view_of, view_options
 from kcli.cli.capture.packet_capture import PacketCapture, capture_words
@@ -90,6 +90,7 @@ def capture(
             asyncio.run(run(packets, [view, watcher, found, traced], out, kept))
         finally:
             tell_dropped(packets.dropped, quiet)
+    tell_next(output, quiet)
 
 
 def tell_dropped(count: int, quiet: bool, when: str = "") -> None:

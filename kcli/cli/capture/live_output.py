@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from kcli.cli.terminal.console import note
 from kcli.cli.terminal.output import descriptor_of, is_stream, open_output, open_private, refuse_inputs, refuse_link
 from kcli.named_file import BUFFER, NamedFile
+from kcli.shell import quoted
 
 
 class GrowingFile(NamedFile):
@@ -54,3 +56,9 @@ def open_live_output(output: str) -> Iterator[BinaryIO]:
             writer.close()
         if is_new and not raw.began:
             path.unlink(missing_ok=True)
+
+
+def tell_next(output: str | None, quiet: bool) -> None:
+    """Write the command that reads the saved packets."""
+    if output and output != "-" and not is_stream(output) and not quiet:
+        note(f"Next: kcli {quoted(output)}")

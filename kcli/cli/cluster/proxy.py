@@ -19,7 +19,7 @@ from kcli.capture.io.packet_writing import file_start
 from kcli.cli.broker.serve import allow_files
 from kcli.cli.capture.flight_recorder import FlightRecorder
 from kcli.cli.capture.live_findings import finder, findings_option
-from kcli.cli.capture.live_output import open_live_output
+from kcli.cli.capture.live_output import open_live_output, tell_next
 from kcli.cli.capture.live_traces import tracer
 from kcli.cli.capture.live_view import LiveView, view_of, view_options
 from kcli.cli.capture.ring import RingFile, ring_options, take_ring, watch
@@ -166,6 +166,7 @@ def proxy(  # noqa: PLR0913  the command's options
         rereads = certificate is not None or policy_file is not None
         change = (lambda: made.change(policies(), files.context())) if rereads else None
         asyncio.run(serving.run(made, change))
+    tell_next(output, quiet)
 
 
 def mapping(texts: tuple[str, ...]) -> dict[int, Address]:

@@ -33,7 +33,7 @@ def test_what_comes_is_shown_and_saved(plays: bytes, tmp_path: Path, capfd: pyte
     assert main(["capture", *arguments]) == 0
     shown, said = capfd.readouterr()
     assert {json.loads(line)["requestHeader"]["requestApiKeyName"] for line in shown.splitlines()} == {"PRODUCE"}
-    assert "the kernel dropped 3 packets" in said
+    assert "the kernel dropped 3 packets" in said and said.endswith(f"\nNext: kcli {out}\n")
     assert out.read_bytes() == plays
     assert (tmp_path / "words").read_text().startswith("-i eth7 ")
 
