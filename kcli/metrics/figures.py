@@ -39,6 +39,24 @@ BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0
 CLIENT, IDLE, REPLICATION = "client", "idle", "replication"  # any other; empty Fetch; of brokers
 
 
+class ExchangeFacts(NamedTuple):
+    """The columns of `exchange_facts` that are counted."""
+
+    connection: str
+    server: str
+    client_id: str | None
+    api: str | None
+    api_key: int
+    correlation_id: int
+    request_bytes: int
+    response_bytes: int | None
+    latency_ms: float | None
+    errors: Sequence[str] | None
+    replica_id: int | None
+    max_wait_ms: int | None
+    completed_ns: int
+
+
 @dataclass(slots=True)
 class Load(Figures):
     """The requests counted for one key. seconds: the sum of the latencies without waits; slots: the number of latencies
@@ -206,10 +224,6 @@ class LiveFigures:
         """Count exchanges. Return the latencies of Produce, Fetch and ShareFetch requests by connection and correlation
         id.
         """
-        columns = (
-            "connection", "server", "client_id", "api", "api_key", "correlation_id", "request_bytes", "response_bytes",
-            "latency_ms", "errors", "replica_id", "max_wait_ms", "completed_ns",
-        )  # fmt: skip
         full = {
             (connection, number)
             for rows in read(waiting, "fetch_partitions", "connection", "correlation_id", "records_bytes")
@@ -217,39 +231,28 @@ class LiveFigures:
             if size
         }
         answers: dict[Any, float | None] = {}
-        for rows in read(waiting, "exchange_facts", *columns):
-            for (
-                link,
-                server,
-                who,
-                name,
-                key,
-                number,
-                request_ns,
-                response_ns,
-                latency,
-                errors,
-                replica,
-                wait,
-                end,
-            ) in rows:
-                client, broker = self._client_of(link, who, server)
-                api = name or f"API {key}"
-                own = own_ms(api, latency, wait)
-                kind = CLIENT
-                if api == "FETCH":
-                    is_idle = not errors and (link, number) not in full
-                    kind = self._kind_of_fetch(link, replica, is_idle)
-                if api in ("PRODUCE", "FETCH", "SHARE_FETCH"):
-                    answers[link, number] = own
-                named = [self.errors.of(each) for each in errors or ()]
-                made.loads.at(api, client, broker, kind).count(request_ns, response_ns or 0, own, named)
-                if named:
-                    self.errors_by.at(api, client, broker).update(named)
-                self.seen[client] = now
-                self.first_ns = min(self.first_ns or end, end)
-                self.last_ns = max(self.last_ns, end)
+        for rows in read(waiting, "exchange_facts", *ExchangeFacts._fields):
+            for row in map(ExchangeFacts._make, rows):
+                request = row.connection, row.correlation_id
+                own = own_ms(row.api, row.latency_ms, row.max_wait_ms)
+                if row.api in ("PRODUCE", "FETCH", "SHARE_FETCH"):
+                    answers[request] = own
+                self._count_exchange(row, made, own, request in full)
+                self.seen[self.clients.of(row.client_id)] = now
         return answers
+
+    def _count_exchange(self, row: ExchangeFacts, made: Counts, own: float | None, has_records: bool) -> None:
+        """Count one exchange. own: its latency without waits. has_records: it is a Fetch whose response has records."""
+        client, broker = self._client_of(row.connection, row.client_id, row.server)
+        api, kind = row.api or f"API {row.api_key}", CLIENT
+        if api == "FETCH":
+            kind = self._kind_of_fetch(row.connection, row.replica_id, not row.errors and not has_records)
+        named = [self.errors.of(each) for each in row.errors or ()]
+        made.loads.at(api, client, broker, kind).count(row.request_bytes, row.response_bytes or 0, own, named)
+        if named:
+            self.errors_by.at(api, client, broker).update(named)
+        self.first_ns = min(self.first_ns or row.completed_ns, row.completed_ns)
+        self.last_ns = max(self.last_ns, row.completed_ns)
 
     def _kind_of_fetch(self, link: str, replica: int | None, is_idle: bool) -> str:
         """Return the kind of a fetch, and remember the connections of replicas."""
@@ -378,7 +381,7 @@ class LiveFigures:
         return found
 
 
-def own_ms(api: str, latency_ms: float | None, max_wait_ms: int | None) -> float | None:
+def own_ms(api: str | None, latency_ms: float | None, max_wait_ms: int | None) -> float | None:
     """Return a latency without the wait that the request asks for; None if it waits for others, or there is no
     response.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.errors import KcliError
@@ -93,19 +93,7 @@ def stream(
             failures.append(error)
             raise
 
-    source = spark.readStream.format("kcli.capture_list").option("inputs", "\n".join(inputs))
-    source = source.option("settle", str(watch.settle))
-    for name in ("series", "manifest"):
-        if getattr(watch, name) is not None:
-            source = source.option(name, getattr(watch, name))
-    home = Journal(options.output).output / RUNS_FOLDER
-    query = (
-        source.load()
-        .writeStream.foreachBatch(run_batch)
-        .option("checkpointLocation", (home / "checkpoint").uri)
-        .trigger(processingTime=f"{watch.every} seconds")
-        .start()
-    )
+    query = started(spark, inputs, options, watch, run_batch)
     try:
         while not query.awaitTermination(1):
             if is_busy(query.status):
@@ -119,6 +107,25 @@ def stream(
     finally:
         query.stop()
     return total
+
+
+def started(
+    spark: SparkSession, inputs: Sequence[str], options: Options, watch: Watch, run_batch: Callable[[Any, int], None]
+) -> Any:
+    """Start the query that calls `run_batch` when there may be new captures."""
+    source = spark.readStream.format("kcli.capture_list").option("inputs", "\n".join(inputs))
+    source = source.option("settle", str(watch.settle))
+    for name in ("series", "manifest"):
+        if getattr(watch, name) is not None:
+            source = source.option(name, getattr(watch, name))
+    home = Journal(options.output).output / RUNS_FOLDER
+    return (
+        source.load()
+        .writeStream.foreachBatch(run_batch)
+        .option("checkpointLocation", (home / "checkpoint").uri)
+        .trigger(processingTime=f"{watch.every} seconds")
+        .start()
+    )
 
 
 def is_busy(status: dict[str, Any]) -> bool:

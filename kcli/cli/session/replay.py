@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +22,6 @@ from kcli.cli.replay.running import counting, interrupted, standing
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import ignore, print_line
-from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import INTERRUPTED, InputError
 from kcli.input_names import name_of
@@ -31,7 +31,7 @@ from kcli.replay.sessions.captured_fetches import fetch_of_exchange, fetch_of_ro
 from kcli.replay.sessions.outcome import Pair, pairs, set_apart, take_out_internal
 from kcli.replay.sessions.plan import ReplayPlan, make_plan
 from kcli.replay.sessions.positions import MODES
-from kcli.replay.sessions.runner import FetchOptions, Replayed, replay
+from kcli.replay.sessions.runner import FetchOptions, FetchReplay, Replayed, replay
 from kcli.replay.topic_mapping import TopicNames, parse_topic_map
 from kcli.sessions.comparison import LEVELS, Level, shown
 from kcli.sessions.draft_trace import DIALECT
@@ -114,25 +114,25 @@ def replay_command(files: tuple[str, ...], **values: Any) -> int:
     names = TopicNames()
     problems: list[InputError] = []
     reading = {name: values[name] for name in ("dialect", "memory", "key_logs")}
-    chosen = filter_of_times(values, files)
+    times = filter_of_times(values, files)
     fetches = read_fetches(files, names, problems, **reading)
-    plan = make_plan(fetches, None if chosen.takes_all else lambda each: chosen.in_time(each.ns))
+    plan = make_plan(fetches, None if times.takes_all else lambda each: times.in_time(each.ns))
     notify_plan(plan, quiet, rebuilt=rebuilt)
-    if not plan.fetches and not chosen.takes_all and not problems:
+    if not plan.fetches and not times.takes_all and not problems:
         captures = [file for file in files if not holds_rows(file)]
-        note_no_match(captures or ["-"], chosen, {**reading, "ports": (), "quiet": quiet})
+        note_no_match(captures or ["-"], times, {**reading, "ports": (), "quiet": quiet})
         return 1
     if not plan.fetches:
         raise (
             problems[0] if problems else InputError(f"{', '.join(map(name_of, files))}: no fetch that can be replayed")
         )
-    broker = None
+    chosen, broker = FetchReplay(plan, names, config, options), None
     if rebuilt:
         broker = rebuilt_broker(files, quiet, **reading | ({"dialect": DIALECT} if mode == "draft" else {}))
     elif values["fill"]:
-        fill_topics(files, plan, names, config, options, quiet, **reading)
+        fill_topics(files, chosen, quiet, **reading)
     replayed = Replayed([])
-    was_interrupted = interrupted(run(replayed, broker, plan, names, config, options, quiet))
+    was_interrupted = interrupted(run(replayed, broker, chosen, quiet))
     if replayed.clamped and not quiet:
         partitions = counted(replayed.clamped, "partition")
         warn(f"{partitions} without all captured offsets: clamped to what is there (--offsets)")
@@ -163,23 +163,12 @@ def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> Rebuilt
     return broker
 
 
-async def run(
-    into: Replayed,
-    broker: RebuiltBroker | None,
-    plan: ReplayPlan,
-    names: TopicNames,
-    config: ClientConfig,
-    options: FetchOptions,
-    quiet: bool,
-) -> None:
-    """Run a plan at a rebuilt broker in this process, or at the brokers of `config`."""
-    with counting(plan.fetches * options.repeat, quiet) as done:
-        async with standing(broker, config) as target:
+async def run(into: Replayed, broker: RebuiltBroker | None, chosen: FetchReplay, quiet: bool) -> None:
+    """Run a plan at a rebuilt broker in this process, or at the brokers of its config."""
+    with counting(chosen.plan.fetches * chosen.options.repeat, quiet) as done:
+        async with standing(broker, chosen.config) as config:
             await replay(
-                plan,
-                names,
-                target,
-                options,
+                replace(chosen, config=config),
                 brokers=None if broker is None else broker.captured,
                 notify=ignore if quiet else warn,
                 done=done,
@@ -251,15 +240,7 @@ def show(found: list[Pair], format_: str, kinds: int, names: TopicNames) -> None
         show_differences(found, kinds, names.names, stderr=format_ == "jsonl")
 
 
-def fill_topics(
-    files: Sequence[str],
-    plan: ReplayPlan,
-    names: TopicNames,
-    config: ClientConfig,
-    options: FetchOptions,
-    quiet: bool,
-    **reading: Any,
-) -> None:
+def fill_topics(files: Sequence[str], chosen: FetchReplay, quiet: bool, **reading: Any) -> None:
     """Make the plan's topics where they are missing, and write to empty ones the records that the captures show."""
     need_captures(files, "--fill takes records from capture files only")
     from kcli.broker.rebuilt.capture_history import CaptureHistory
@@ -268,9 +249,9 @@ def fill_topics(
     # What is wrong with a file was reported when its fetches were read.
     history = CaptureHistory.of(read_capture(files, **reading).items(), lambda _: None)
     sizes: dict[str, int] = {}
-    for captured, size in plan.partitions().items():
-        name = names.live_name(captured, options.topics)
+    for captured, size in chosen.plan.partitions().items():
+        name = chosen.live_name(captured)
         sizes[name] = max(sizes.get(name, 0), size)
-    done = asyncio.run(fill_all(config, history, lambda name: names.live_name(name, options.topics), sizes))
+    done = asyncio.run(fill_all(chosen.config, history, chosen.live_name, sizes))
     if not quiet:
         warn(str(done))

@@ -37,6 +37,20 @@ class FetchOptions(ReplayOptions):
         return self.mode == "incremental" and self.offsets == "captured" and not self.topics
 
 
+@dataclass(frozen=True)
+class FetchReplay:
+    """A plan to replay with a client. names: of the captured topics; config: of the client."""
+
+    plan: ReplayPlan
+    names: TopicNames
+    config: ClientConfig
+    options: FetchOptions
+
+    def live_name(self, captured: str) -> str:
+        """Return the name of a captured topic on the cluster."""
+        return self.names.live_name(captured, self.options.topics)
+
+
 @dataclass
 class Replayed:
     """The steps of every fetcher with their outcomes, in order. clamped: number of partitions whose offsets did not
@@ -47,58 +61,59 @@ class Replayed:
     clamped: int = 0
 
 
-async def replay(  # noqa: PLR0913  four say what to replay, four report
-    plan: ReplayPlan,
-    names: TopicNames,
-    config: ClientConfig,
-    options: FetchOptions,
+async def replay(
+    chosen: FetchReplay,
     *,
     brokers: CapturedBrokers | None = None,
     notify: Callable[[str], None] = lambda _: None,
     done: Callable[[], None] = lambda: None,
     outcome: Replayed | None = None,
 ) -> Replayed:
-    """Run the plan `options.repeat` times. Raises NetworkError if the brokers can't be reached or lack what the plan
+    """Run a plan `options.repeat` times. Raises NetworkError if the brokers can't be reached or lack what the plan
     needs.
 
     brokers: the brokers rebuilt from the capture, None for live ones; notify: called with one line, once for each
     different text; done: called after each step; outcome: filled step by step, for a caller that needs the results up
     to a cancellation
     """
+    plan, options = chosen.plan, chosen.options
     notify_once = once(notify)
     outcome = outcome if outcome is not None else Replayed([])
-    async with Client(config) as client:
+    async with Client(chosen.config) as client:
         verbatim = brokers is not None and options.is_captured and not plan.has_drafts
         if verbatim:
             target = Target(client, {}, {})
         else:
-            target = await find_target(client, plan, names, options.topics, create=options.create, notify=notify_once)
+            topics, create = options.topics, options.create
+            target = await find_target(client, plan, chosen.names, topics, create=create, notify=notify_once)
             note_empty(target, plan, notify_once)
         kind = VerbatimFetching if verbatim else DraftFetching if options.mode == "draft" else Fetching
         for _ in range(options.repeat):
-            positions = Positions(options.offsets, target.bounds)
             if brokers is not None:
                 brokers.rewind()
-            conductor = None if brokers is None else Conductor(options.scale, plan, brokers)
-            rhythm = Rhythm[ReplayStep](options.scale) if conductor is None else conductor
             stage = Stage(
                 target=target,
-                positions=positions,
-                rhythm=rhythm,
+                positions=Positions(options.offsets, target.bounds),
+                rhythm=Rhythm(options.scale) if brokers is None else Conductor(options.scale, plan, brokers),
                 full=options.mode == "full",
                 brokers=brokers,
                 notify=notify_once,
                 done=done,
             )
-            async with together() as begin:
-                for each in plan.fetchers:
-                    fetching = kind(each, named(config, each, options.mode), stage)
-                    outcome.fetchers.append((each, fetching.results))
-                    begin(act(fetching, iterate(each.steps), rhythm))
-                if conductor is not None:
-                    begin(conductor.run())
-            outcome.clamped = max(outcome.clamped, len(positions.clamped))
+            await run_once(chosen, kind, stage, outcome)
     return outcome
+
+
+async def run_once(chosen: FetchReplay, kind: type[Fetching], stage: Stage, outcome: Replayed) -> None:
+    """Run all fetchers of a plan at once. kind: how each of them fetches."""
+    async with together() as begin:
+        for each in chosen.plan.fetchers:
+            fetching = kind(each, named(chosen.config, each, chosen.options.mode), stage)
+            outcome.fetchers.append((each, fetching.results))
+            begin(act(fetching, iterate(each.steps), stage.rhythm))
+        if isinstance(stage.rhythm, Conductor):
+            begin(stage.rhythm.run())
+    outcome.clamped = max(outcome.clamped, len(stage.positions.clamped))
 
 
 def note_empty(target: Target, plan: ReplayPlan, notify: Callable[[str], None]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kcli.replay.sessions.outcome import pairs
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.sessions.runner import FetchOptions, replay
+from kcli.replay.sessions.runner import FetchOptions, FetchReplay, replay
 from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.trace import Captured, Key
 from kcli.sessions.values import Position
@@ -70,7 +70,9 @@ def run(captured: list[Captured], options: FetchOptions) -> tuple[Noting, Fetcha
 
     async def work() -> list[list[str]]:
         async with running(broker):
-            done = await replay(make_plan(captured), TopicNames(), broker.config(), options, brokers=noting)
+            done = await replay(
+                FetchReplay(make_plan(captured), TopicNames(), broker.config(), options), brokers=noting
+            )
         return [[str(each) for each in pair.differences] for pair in pairs(done, {}, "shape")]
 
     return noting, broker, asyncio.run(work())

@@ -9,7 +9,7 @@ from kcli.errors import NetworkError
 from kcli.records import build_batch
 from kcli.replay.sessions.outcome import Pair, pairs
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.sessions.runner import FetchOptions, replay
+from kcli.replay.sessions.runner import FetchOptions, FetchReplay, replay
 from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.draft_trace import DIALECT
 from kcli.sessions.trace import Captured
@@ -47,7 +47,9 @@ def run(captured: list[Captured], nodes: int = 1) -> list[Pair]:
                         assert leader is not None
                         if nodes == 1:
                             await fill(client, topic, index)
-            done = await replay(make_plan(captured), TopicNames(), settings, FetchOptions(scale=None, mode="draft"))
+            done = await replay(
+                FetchReplay(make_plan(captured), TopicNames(), settings, FetchOptions(scale=None, mode="draft"))
+            )
         return list(pairs(done, {}, "none"))
 
     return asyncio.run(work())
@@ -79,7 +81,9 @@ def test_a_broker_that_does_not_speak_it() -> None:
     async def work() -> None:
         broker = FetchableBroker({"t": 2, "u": 1})
         async with running(broker):
-            await replay(make_plan(CAPTURED), TopicNames(), broker.config(), FetchOptions(scale=None, mode="draft"))
+            await replay(
+                FetchReplay(make_plan(CAPTURED), TopicNames(), broker.config(), FetchOptions(scale=None, mode="draft"))
+            )
 
     with pytest.raises(NetworkError, match="does not speak the draft kip-227-draft"):
         asyncio.run(work())

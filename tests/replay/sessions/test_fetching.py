@@ -6,7 +6,7 @@ import pytest
 
 from kcli.replay.sessions.outcome import pairs
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.sessions.runner import FetchOptions, replay
+from kcli.replay.sessions.runner import FetchOptions, FetchReplay, replay
 from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.client import ClientSession
 from tests.client.broker import running, together
@@ -29,7 +29,7 @@ def test_partitions_with_several_leaders_are_fetched_from_each() -> None:
     async def work() -> None:
         async with running(first), running(second):
             plan = make_plan(captured)
-            done = await replay(plan, TopicNames(), first.config(), FetchOptions(scale=None))
+            done = await replay(FetchReplay(plan, TopicNames(), first.config(), FetchOptions(scale=None)))
         (pair,) = pairs(done, {}, "shape")
         assert pair.differences == []
         assert pair.live.delivered.keys() == {"t[0]", "t[1]"}
@@ -53,7 +53,7 @@ def test_a_step_costs_what_it_moves_however_much_is_in_the_session(monkeypatch: 
 
     async def work() -> None:
         async with running(broker):
-            await replay(make_plan(captured), TopicNames(), broker.config(), FetchOptions(scale=None))
+            await replay(FetchReplay(make_plan(captured), TopicNames(), broker.config(), FetchOptions(scale=None)))
 
     asyncio.run(work())
     sent = [body for key, _, body in broker.requests if key == 1]

@@ -6,7 +6,7 @@ import pytest
 from kcli.errors import NetworkError
 from kcli.replay.sessions.outcome import Pair, pairs
 from kcli.replay.sessions.plan import make_plan
-from kcli.replay.sessions.runner import FetchOptions, replay
+from kcli.replay.sessions.runner import FetchOptions, FetchReplay, replay
 from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.comparison import Level
 from kcli.sessions.trace import Captured
@@ -41,10 +41,7 @@ def run(
         known.names.update(names or {})
         async with running(broker):
             done = await replay(
-                make_plan(captured),
-                known,
-                broker.config(**settings),
-                options or FetchOptions(scale=None),
+                FetchReplay(make_plan(captured), known, broker.config(**settings), options or FetchOptions(scale=None)),
                 notify=reported.append,
             )
         return list(pairs(done, known.names, level)), reported
