@@ -21,8 +21,9 @@ KINDS = ("client", "group", "topic", "partition", "broker", "transactionalId", "
 NAMES = ("client", "group", "topic", "transactionalId", "user")  # kinds of names that users choose
 LISTED = 20  # addresses of clients in a finding
 FILES = "{files}"  # in `see`: the names of the captures, quoted for a shell
-# In the SQL of `see`, after a table `p`: select the topic's rows, including rows that have only its id.
-OF_TOPIC = "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic) = '{topic}'"
+# In the SQL of `see`, after a table `p`: select the topic's rows, including rows that have only its id, which stands in
+# place of a name that nobody knows.
+OF_TOPIC = "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic, topic_id) = '{topic}'"
 COUNTED = re.compile(r"\{(\w+)\} ((?!ms\b)[a-z]+s)\b")  # a number's column, and the noun that it counts
 SECONDS = re.compile(r"\{(\w+)\} s\b")
 SHORT_S = 0.1

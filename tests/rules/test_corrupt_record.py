@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 
+from kcli.cli.main import main
 from kcli.diagnose import diagnose
 from kcli.finding import WARNING
 from tests.capture.wires import pcap
@@ -54,6 +56,21 @@ def test_a_batch_that_a_broker_sends_damaged(records: bytes, tmp_path: Path) -> 
     assert "it stops sums (10.0.0.1:40000)" in finding.text and "seek to 1" in finding.advice
     [finding] = found(tmp_path, careless)
     assert finding.severity == WARNING and not finding.evidence["halted"]
+
+
+def test_the_command_shows_batches_of_a_topic_that_only_has_an_id(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = "LiM8oXcTSBWR3XF1qnjt6A"
+    asked = {"maxWaitMs": 500, "minBytes": 1, "sessionEpoch": -1,
+             "topics": [{"topicId": topic, "partitions": [{"partition": 0, "fetchOffset": 0}]}]}  # fmt: skip
+    part = {"partitionIndex": 0, "highWatermark": 900, "records": BAD}
+    talk = Talk("sums")
+    for _ in range(8):
+        talk.call(1, 13, asked, {"responses": [{"topicId": topic, "partitions": [part]}]}, SECOND)
+    finding = told(found(tmp_path, talk), "corrupt-record", client=["sums"])
+    assert main(shlex.split(str(finding.see))[1:]) == 0
+    assert "8 rows" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Batches whose bytes do not give their checksum."""
 
 from kcli.rules.prepared import OF_BATCH
-from kcli.rules.rule import CRITICAL, Rule
+from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 
 # Only whole batches have a checksum: the last one of an answer, cut at the limit of the Fetch, and those whose packets
 # are missing are no rows. If the same broker sends the batch whole later, it was damaged on its way. A reader that
@@ -102,8 +102,8 @@ FROM written
     says="{place}: {batches} batches whose checksum is {checksum}, {how}; {did} {clients}",
     ruled_out="batches that the limit of a Fetch cuts, and those whose packets are missing",
     advice="{advised}",
-    see='sql "SELECT api, client_id, partition, base_offset, last_offset, size_in_bytes FROM record_batches '
-    "WHERE topic = '{topic}' AND NOT crc_valid ORDER BY timestamp LIMIT 20\" {files}",
+    see='sql "SELECT api, client_id, partition, base_offset, last_offset, size_in_bytes FROM record_batches p '
+    f'{OF_TOPIC} AND NOT crc_valid ORDER BY timestamp LIMIT 20" {{files}}',
     source="DefaultRecordBatch.ensureValid; check.crcs (true in Java, false in librdkafka)",
     explains={
         "consumer-stuck": ("client",),
