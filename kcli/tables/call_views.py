@@ -139,10 +139,14 @@ MEMBERS: tuple[ViewColumn, ...] = (
         f"count(*) FILTER (WHERE {IS_JOIN})",
     ),
     column(
-        "generation", "int32?", "its latest generation, or member epoch (KIP-848)", "max(answered_generation)"
+        "generation", "int32?", "its latest generation, or member epoch (KIP-848); null: none captured, or refused",
+        "max(answered_generation) FILTER (WHERE error IS NULL)",
     ),
     column("session_timeout_ms", "int32?", "of its JoinGroup", "max(session_timeout_ms)"),
-    column("rebalance_timeout_ms", "int32?", "of its JoinGroup: max.poll.interval.ms", "max(rebalance_timeout_ms)"),
+    column(
+        "rebalance_timeout_ms", "int32?", "of its JoinGroup or KIP-848 heartbeat: max.poll.interval.ms",
+        "nullif(max(rebalance_timeout_ms), -1)",
+    ),
     column("assignment", "strings?", "topic-partition: its latest assignment; null: none captured", "max(holds)"),
     column(
         "with_errors", "int64", "its requests whose response has an error",

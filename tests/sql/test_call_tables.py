@@ -64,6 +64,20 @@ def test_members_come_and_go(samples: Path, ask: Ask) -> None:
     )
 
 
+def test_a_member_has_no_generation_of_a_refusal_and_no_timeout_that_it_keeps(ask: Ask, tmp_path: Path) -> None:
+    """A heartbeat of KIP-848 repeats nothing that is as before (-1); a refused one is answered with epoch 0."""
+    steady, refused_one = Talk("steady"), Talk("late", 41000)
+    answer = {"memberId": "m", "heartbeatIntervalMs": 5000}
+    beat = {"groupId": "g", "memberId": "m", "memberEpoch": 3, "rebalanceTimeoutMs": -1}
+    steady.call(68, 1, beat, answer | {"memberEpoch": 3})
+    beat |= {"memberId": "n", "memberEpoch": 0, "rebalanceTimeoutMs": 9000}
+    refused_one.call(68, 1, beat, {"errorCode": 111, "memberEpoch": 0})
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(sorted(steady.wire.packets + refused_one.wire.packets)))
+    rows = ask("SELECT generation, rebalance_timeout_ms FROM members ORDER BY member_id", path)
+    assert [tuple(row.values()) for row in rows] == [(3, None), (None, 9000)]
+
+
 def test_partitions_as_metadata_tells_of_them(ask: Ask) -> None:
     query = "SELECT * FROM metadata_partitions ORDER BY server, topic, partition, completed_ns"
     rows = ask(query, DATA / "broker-restart-tickets.pcap.zst")
