@@ -114,8 +114,9 @@ def errors_text(size: Overview) -> str:
     for kind, named in kinds.items():
         if len(named) > NAMED:
             kinds[kind] = [*named[:NAMED], f"and {counted(len(named) - NAMED, 'more name')}"]
-    named_kinds = {kind: named for kind, named in kinds.items() if named or kind == "errors"}
-    text = "; ".join(f"{kind}: {', '.join(named) or 'none'}" for kind, named in named_kinds.items())
+    if kinds["usual"] and not kinds["errors"]:
+        kinds = {"errors: only usual ones": kinds["usual"]}  # the table above counts them, too
+    text = "; ".join(f"{kind}: {', '.join(named)}" for kind, named in kinds.items() if named) or "errors: none"
     return f"{text} (brokers as clients counted, too)" if size.broker_clients and size.errors else text
 
 

@@ -159,7 +159,7 @@ def size(errors: dict[str, int] | None = None, broker_clients: int = 0) -> Overv
 def test_errors_are_named_the_usual_ones_apart() -> None:
     """A client that asks for its member id is no client with a trouble."""
     assert errors_text(size()) == "errors: none"
-    assert errors_text(size({"MEMBER_ID_REQUIRED": 3})) == "errors: none; usual: MEMBER_ID_REQUIRED 3"
+    assert errors_text(size({"MEMBER_ID_REQUIRED": 3})) == "errors: only usual ones: MEMBER_ID_REQUIRED 3"
     many = {"A": 1200, "MEMBER_ID_REQUIRED": 7, "B": 6, "C": 5, "D": 4, "E": 3, "F": 2}
     assert errors_text(size(many)) == "errors: A 1,200, B 6, C 5, D 4, and 2 more names; usual: MEMBER_ID_REQUIRED 7"
     assert errors_text(size({"A": 1}, broker_clients=2)) == "errors: A 1 (brokers as clients counted, too)"
@@ -172,7 +172,7 @@ def test_errors_on_the_usual_way_are_nothing_to_look_at(
     file = Path(__file__).parents[2] / "diagnose" / "data" / f"{name}.pcap.zst"
     assert main([str(file), "--quiet"]) == 1
     said = capsys.readouterr().out
-    assert "usual: MEMBER_ID_REQUIRED" in said or errors
+    assert "errors: only usual ones: MEMBER_ID_REQUIRED" in said or errors
     assert (f"  kcli decode pcap {file} --errors\n" in said) == errors
 
 

@@ -179,8 +179,8 @@ def test_times_are_refused_alike(words: list[str], option: str, tmp_path: Path, 
 
 def test_options_as_they_were_given() -> None:
     assert words_of(NONE) == []
-    some = NONE | {"apis": ("Fetch", "0"), "client_id": "c", "errors": True, "slower_than": 0.0}
-    assert words_of(some) == ["--api Fetch", "--api 0", "--client-id c", "--errors", "--slower-than 0.0"]
+    some = NONE | {"apis": ("Fetch", "0"), "client_id": "c", "errors": True, "slower_than": 1500.0}
+    assert words_of(some) == ["--api Fetch", "--api 0", "--client-id c", "--errors", "--slower-than 1500ms"]
 
 
 @pytest.mark.parametrize("words", [["decode", "pcap", "--format", "jsonl"], ["stats", "--format", "jsonl"]])
