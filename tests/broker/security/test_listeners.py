@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from typing import Any
 
@@ -59,6 +60,22 @@ def test_each_client_is_told_the_addresses_of_its_listener() -> None:
             await broker.stop_node(2)
             await broker.start_node(2)
             assert {str(each.port) for node in broker.nodes for each in node.listeners.values()} == ports
+
+    run(work())
+
+
+def test_a_client_that_fails_at_tls_is_named_by_its_address() -> None:
+    async def work() -> None:
+        notes: list[str] = []
+        async with Broker(listeners=["SSL"], protection=Protection(tls=True), note=notes.append) as broker:
+            host, _, port = broker.bootstrap_of("SSL").rpartition(":")
+            _, writer = await asyncio.open_connection(host, int(port))
+            address, own_port = writer.get_extra_info("sockname")
+            writer.write(b"\0\0\0\x0a\0\x12\0\0\0\0\0\7\xff\xff")
+            while not notes:
+                await asyncio.sleep(0.01)
+            writer.close()
+            assert notes[0].startswith(f"{address}:{own_port}: no TLS: ")
 
     run(work())
 

@@ -11,6 +11,7 @@ import pytest
 from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
 from kcli.rules import RULES
+from kcli.rules.heads import parts_of
 from kcli.tables.duckdb_engine import SOURCES
 from tests.diagnose.captured import DATA
 
@@ -23,6 +24,22 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(listed, key=repr)
 
 
+def asked(spark: Any, sql: str) -> list[dict[str, Any]]:
+    """The rows of a query on Spark. Parts of its WITH that are read more than once are stored first: Spark puts a part
+    in wherever it is read, parts of parts, too, and plans all of these.
+    """
+    parts, last = parts_of(sql)
+    read = [name for each in (*parts.values(), last) for name in SOURCES.findall(each)]
+    for name, part in parts.items():
+        rows = spark.sql(part)
+        stored = rows if read.count(name) < 2 else spark.createDataFrame(rows.collect(), rows.schema)
+        stored.createOrReplaceTempView(name)
+    found = [row.asDict() for row in spark.sql(last).collect()]
+    for name in parts:
+        spark.catalog.dropTempView(name)
+    return found
+
+
 @pytest.mark.parametrize(
     ("finding", "capture"),
     [
@@ -31,6 +48,7 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         ("under-min-isr", "under-min-isr-orders"),
         ("slow-broker", "slow-broker-payments"),
         ("commit-per-record", "commit-per-record-letters"),
+        ("consumer-stuck", "consumer-stuck-invoices"),
         ("unknown-topic", "unknown-topic-returns"),
         ("wrong-advertised-listener", "wrong-advertised-listener-kitchen"),
         ("rebalance-storm", "rebalance-storm-shipments"),
@@ -59,4 +77,4 @@ def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tm
             store.execute(f"COPY (SELECT * FROM {table}) TO '{tmp_path / table}.parquet'")
             spark.read.parquet(f"{tmp_path / table}.parquet").createOrReplaceTempView(table)
     assert expected
-    assert in_order(row.asDict() for row in spark.sql(rule.sql).collect()) == expected
+    assert in_order(asked(spark, rule.sql)) == expected

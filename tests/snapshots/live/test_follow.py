@@ -39,6 +39,14 @@ def test_batches_below_the_high_watermark() -> None:
     assert made.high_watermark == 6
 
 
+def test_the_leader_is_the_one_of_the_newest_epoch() -> None:
+    made, seen = follower(), []
+    for leader, epoch in ((0, 2), (1, 1), (2, 2), (-1, 3)):
+        made.learn_leader({"currentLeader": {"leaderId": leader, "leaderEpoch": epoch}})
+        seen.append((made.leader, made.epoch))
+    assert seen == [(0, 2), (0, 2), (2, 2), (None, 3)]
+
+
 def test_the_request() -> None:
     made = follower()
     made.wait_ms = 5
