@@ -9,7 +9,7 @@ import pytest
 
 from kcli import EmbeddedBroker, UsageError, embedded_broker
 from kcli.broker.control.client_request import ClientRequest
-from kcli.broker.control.journal import MOST, Journal
+from kcli.broker.control.control import MOST, Journal
 from kcli.errors import NetworkError
 from kcli.schemas import apikeys as keys
 from kcli.schemas.apikeys import JOIN_GROUP, METADATA, PRODUCE

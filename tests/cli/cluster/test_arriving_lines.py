@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.cli.cluster.arriving_lines import ArrivingLines, arriving
+from kcli.cli.cluster.produce import ArrivingLines, arriving
 
 TEXT = b"one\n\ntwo\r\n" + b"x" * 200_000 + b"\nlast"
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyspark")
 from pyspark.sql import datasource as spark_filters
 
-from kcli.pipeline.sources.pushdown import split
+from kcli.pipeline.sources.file_source import split
 
 COLUMNS = ("name", "size", "when")
 ROWS: list[tuple[Any, ...]] = [("a", 1, 10_000_000), (b"b", 2, 20_000_000), (None, 3, 30_000_000)]

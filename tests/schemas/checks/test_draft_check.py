@@ -10,7 +10,7 @@ import pytest
 from kcli.errors import InputError, SchemaError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.checks.draft_check import DraftFinding, check_folder
-from kcli.schemas.importing.store import to_raw
+from kcli.schemas.table_files import to_raw
 from tests.greeting import greeting
 from tests.schemas.drafts import drafts
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kcli.schemas.catalog import catalog
-from kcli.schemas.checks.evolution import broken_promises, released_versions
+from kcli.schemas.checks.draft_check import broken_promises, released_versions
 from kcli.schemas.definition import build
-from kcli.schemas.importing.store import to_raw
+from kcli.schemas.table_files import to_raw
 
 FETCH = catalog().message("FetchRequest")
 RAW = to_raw(FETCH)

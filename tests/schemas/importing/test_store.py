@@ -2,7 +2,7 @@ import json
 
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import build
-from kcli.schemas.importing.store import ordered, to_line, to_raw
+from kcli.schemas.table_files import ordered, to_line, to_raw
 from tests.schemas.definitions import field, message
 
 
