@@ -33,8 +33,11 @@ EXAMPLES = (
         ),
     ),
     (
-        "Which connections were left without responses?",
-        "SELECT connection, client_id, requests, unanswered FROM connections WHERE unanswered > 0 ORDER BY connection",
+        "Which requests were left without responses? (with acks=0 none is due)",
+        (
+            "SELECT connection, client_id, api, count(*) AS requests FROM exchanges "
+            "WHERE response_bytes IS NULL AND acks IS DISTINCT FROM 0 GROUP BY ALL ORDER BY ALL"
+        ),
     ),
     (
         "What could not be read, and why?",

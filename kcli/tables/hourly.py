@@ -24,7 +24,10 @@ COLUMNS = (
         "with_errors", "int64", "exchanges whose response has an error",
         "count(*) FILTER (WHERE cardinality(errors) > 0)",
     ),
-    column("unanswered", "int64", "requests without a response", "count(*) FILTER (WHERE response_bytes IS NULL)"),
+    column(
+        "unanswered", "int64", "requests without a response; with acks=0 none is due",
+        "count(*) FILTER (WHERE response_bytes IS NULL)",
+    ),
     column("request_bytes", "int64", "bytes of all requests, with headers and lengths", "sum(request_bytes)"),
     column("response_bytes", "int64", "bytes of all responses", "coalesce(sum(response_bytes), 0)"),
     column(
