@@ -72,7 +72,7 @@ class FactSource(RowSource):
 
     def put_software(self) -> None:
         """Pass the store functions for the rows of software and versions; it calls them when a query reads these."""
-        profiles, name_of = self.rows.uses.talks, self.bodies.name
+        profiles, name_of = self.rows.uses.profiles, self.bodies.name
         self.store.put_late({"software": partial(software, profiles), "offers": partial(offers, profiles, name_of)})
 
 

@@ -83,9 +83,9 @@ class Entry:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def with_tuples(said: Mapping[str, Any]) -> dict[str, Any]:
+def with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values of JSON with lists replaced by tuples."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def is_below(path: str) -> bool:

@@ -14,118 +14,118 @@ FACTS: dict[str, Table] = {}
 define(
     FACTS,
     "client_uses",
-    "What was asked on one connection.",
+    "Requests of one connection, by API and version.",
     """
 connection     string   "server-client"
-client_id      string   of the requests
-address        string   the client's
-software       string   as it says
-software_version string version of the client's software
-negotiates     bool     ApiVersions was asked
+client_id      string   from the requests' headers
+address        string   the client's IP address
+software       string   name of the client's software from ApiVersions (KIP-511); null: not sent
+software_version string version of that software; null: not sent
+negotiates     bool     true: the client sent ApiVersions
 api_key        int16    number of the API
-api_version    int16    the version
+api_version    int16    version of the requests
 requests       int64    number of requests
-free           bool     a newer version was offered, or none
+free           bool     true: not the newest version that the broker offered
 """,
     dated=False,
 )
 define(
     FACTS,
     "connection_sums",
-    "What the exchanges of a connection come to, and what TCP says of it; in parts, which add up.",
+    "Sums over the exchanges of a connection, and its TCP figures; several rows for a connection add up.",
     """
 connection     string   "server-client"
-client_id      string   of the first exchange that had one
-completed_ns   int64    ns since 1970: as in exchanges, of that one; null: none had
-first_request  instant  time of the first request, null without one
-last_request   instant  time of the last request, null without one
+client_id      string   of the first exchange that has one
+completed_ns   int64    ns since 1970: of that exchange, as in exchanges; null: no exchange has one
+first_request  instant  time of the first request; null: none
+last_request   instant  time of the last request; null: none
 requests       int64    number of requests
 unanswered     int64    requests without a response
 with_errors    int64    exchanges whose response has an error
 request_bytes  int64    bytes of all requests, with headers and lengths
 response_bytes int64    bytes of all responses
-round_trip_ms  float64  of its handshake, null where that was not seen
+round_trip_ms  float64  from the client's SYN to its ACK; null: the handshake was not captured
 """,
     dated=False,
 )
 define(
     FACTS,
     "logins",
-    "Who a connection logged in as, step by step.",
+    "Steps of the logins of a connection: SaslHandshake and SaslAuthenticate.",
     """
 connection     string   "server-client"
-principal      string?  User:NAME; empty: refused; null: this step says nothing of it
-completed_ns   int64    ns since 1970: when it was answered
-login          string?  User:NAME, as it tried to
-mechanism      string?  of SASL
-login_result   string?  accepted, unanswered, or the name of the error; null: that is not known yet
+principal      string?  User:NAME; empty: refused; null: this step does not name the user
+completed_ns   int64    ns since 1970: time of the response
+login          string?  User:NAME that the client sent; null: none in this step
+mechanism      string?  SASL mechanism, from SaslHandshake
+login_result   string?  accepted, unanswered, or the name of the error; null: the login continues
 """,
     dated=False,
 )
 define(
     FACTS,
     "outcomes",
-    "Answers about one partition on one connection, of one kind and in a row.",
+    "Consecutive responses for a partition on one connection with the same error.",
     """
 connection     string   "server-client"
 server         string   the server that answered
-client_id      string   of the requests
-client_address string   the client's
+client_id      string   from the requests' headers
+client_address string   the client's IP address
 api            string   PRODUCE or FETCH
-topic          string   name or id
-partition      int32    index
-error          int16    0: fine
-first_request_ns int64  of the first
-first_ns       int64    when the first was answered
-last_ns        int64    when the last was
-answers        int64    how many
-hint_leader    int32    node id, -1: none
-hint_server    string   its endpoint
+topic          string   the topic's name, or its id if only that is known
+partition      int32    the partition's index
+error          int16    error code; 0: no error
+first_request_ns int64  ns since 1970: time of the first request
+first_ns       int64    ns since 1970: time of the first response
+last_ns        int64    ns since 1970: time of the last response
+answers        int64    number of responses
+hint_leader    int32    node id of the leader in the response (KIP-951); -1: not named
+hint_server    string   host:port of that leader; null: not named
 """,
     dated=False,
 )
 define(
     FACTS,
     "snapshot_parts",
-    "Answers to FetchSnapshot.",
+    "Responses to FetchSnapshot.",
     WHO,
     """
 topic          string   the log's topic
 partition      int32    the log's partition
 end_offset     int64    of the snapshot
 epoch          int32    of the snapshot
-position       int64    of these bytes in it
-size_bytes     int64    of the whole snapshot
-received_bytes int64    in the answer
-error          string   name, null without one
-answered_ns    int64    when
+position       int64    of the response's bytes in the snapshot
+size_bytes     int64    size of the whole snapshot
+received_bytes int64    bytes of the snapshot in the response
+error          string   name of the error; null: no error
+answered_ns    int64    ns since 1970: time of the response
 """,
     dated=False,
 )
 define(
     FACTS,
     "topic_names",
-    "Topic ids and the names that messages gave them.",
+    "Names of topics by id, from messages with both.",
     """
 topic_id       string   the id
 topic          string   the name
-learnt_ns      int64    when a message first had both
+learnt_ns      int64    ns since 1970: time of the first message with both
 """,
     dated=False,
 )
 define(
     FACTS,
     "fetch_frames",
-    "Fetch, ListOffsets and OffsetFetch as they were on the wire, the records of Fetch left out.",
+    "Frames of Fetch, ListOffsets and OffsetFetch as on the wire, without the records of Fetch.",
     """
 server         string   the broker's address:port
 connection     string   "server-client"
 completed_ns   int64    ns since 1970: as in exchanges
 request_ns     int64    ns since 1970: the request's last packet
-response_ns    int64?   ns since 1970: the response's last packet, null without one
+response_ns    int64?   ns since 1970: the response's last packet; null: no response
 request        binary   without its length
-response       binary?  without its length and without records; null without one
-cuts           binary?  int64 pairs: where in the response records were, and how many bytes
+response       binary?  without its length and without records; null: no response
+cuts           binary?  int64 pairs: position and size in bytes of the records that were cut out of the response
 """,
     dated=False,
 )
@@ -138,9 +138,9 @@ timestamp      instant  when the request's last packet was captured
 connection     string   "server-client"
 server         string   the broker's address:port
 client_id      string   from the request's header
-api            string   its name
-request        string   JSON: the request, of a group's
-response       string   JSON: the response of a group's; of others the throttle time
+api            string   the API's name
+request        string   JSON: the request; null: not of a group
+response       string   JSON: the response; of other APIs only the throttle time
 latency_ms     float64  from the request's last packet to the response's
 errors         strings  names of the errors in the response, each once
 completed_ns   int64    ns since 1970: as in exchanges
@@ -150,26 +150,26 @@ completed_ns   int64    ns since 1970: as in exchanges
 define(
     FACTS,
     "exchange_facts",
-    "What rules and the report ask of exchanges.",
+    "Columns of exchanges for the rules of diagnose and the report.",
     """
 timestamp      instant  when the request's last packet was captured
 connection     string   "server-client"
 server         string   the broker's address:port
-address        string   the client's
+address        string   the client's IP address
 client_id      string   from the request's header
 correlation_id int32    of request and response
 api_version    int16    of request and response
 api_key        int16    number of the API
-api            string   its name, null where no message has that number
+api            string   the API's name; null: no message has that number
 request_bytes  int64    with the length before it
-response_bytes int64    with the length before it, null without a response
+response_bytes int64    with the length before it; null: no response
 latency_ms     float64  from the request's last packet to the response's
-errors         strings  names of the errors in the response, each once, null where it is cut off
+errors         strings  names of the errors in the response, each once; null: it is cut off
 completed_ns   int64    ns since 1970: when the exchange was complete
-replica_id     int64    of a Fetch, -1: no replica asks, null where it is cut off
+replica_id     int64    of a Fetch; -1: a consumer; null: it is cut off
 session_id     int64    of a Fetch
 session_epoch  int64    of a Fetch
-granted_id     int64    the session that a Fetch was given
+granted_id     int64    id of the session in the response to a Fetch; 0: none
 max_wait_ms    int64    of a Fetch
 min_bytes      int64    of a Fetch
 isolation_level int64   of a Fetch; 1: read_committed

@@ -50,7 +50,7 @@ class Holder:
     started: int = 0
 
     @classmethod
-    def here(cls) -> Holder:
+    def current(cls) -> Holder:
         """Return this process as a holder."""
         since = datetime.now(UTC).isoformat(timespec="seconds")
         machine = first_line("/etc/machine-id")
@@ -65,13 +65,13 @@ class Holder:
         except TypeError as error:
             raise InputError(f"not a claim of kcli pipeline: {error}", file=claim.uri) from None
 
-    def is_gone(self, here: Holder) -> bool:
-        """Return whether the holder has certainly ended, as seen from `here`."""
-        if (self.host, self.machine) != (here.host, here.machine):
+    def is_gone(self, own: Holder) -> bool:
+        """Return whether the holder has certainly ended, as seen from `own`."""
+        if (self.host, self.machine) != (own.host, own.machine):
             return False
-        if self.boot != here.boot:
-            return bool(self.machine and self.boot and here.boot)  # restarted since
-        return self.space == here.space and not is_running(self.pid, self.started)
+        if self.boot != own.boot:
+            return bool(self.machine and self.boot and own.boot)  # restarted since
+        return self.space == own.space and not is_running(self.pid, self.started)
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}, since {self.since}"
@@ -120,10 +120,10 @@ def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = 
 
     Raises HeldError if another run holds it and `wait` is false. Raises OSError if the folder can't be written to.
     """
-    here = Holder.here()
+    own = Holder.current()
     named = ""
     while True:
-        with claimed(output, here) as other:
+        with claimed(output, own) as other:
             if other is None:
                 yield
                 return
@@ -136,21 +136,21 @@ def holding(output: str, *, wait: bool = False, notify: Callable[[str], None] = 
 
 
 @contextlib.contextmanager
-def claimed(output: str, here: Holder) -> Iterator[str | None]:
+def claimed(output: str, own: Holder) -> Iterator[str | None]:
     """Write a claim, and remove it at the end. Yields None if it prevails, else a text on the claim that does."""
     claims = StoragePath(output) / RUNS_FOLDER / "holders"
     mine = claims / f"{time.time_ns():020d}-{os.urandom(4).hex()}.json"
     try:
-        mine.write(dumps(asdict(here)).encode())
-        yield rival(claims, mine, here)
+        mine.write(dumps(asdict(own)).encode())
+        yield rival(claims, mine, own)
     finally:
         with contextlib.suppress(FileNotFoundError):
             mine.remove()
 
 
-def rival(claims: StoragePath, mine: StoragePath, here: Holder) -> str | None:
+def rival(claims: StoragePath, mine: StoragePath, own: Holder) -> str | None:
     end = time.monotonic() + PATIENCE
-    while others := other_holders(claims, mine, here):
+    while others := other_holders(claims, mine, own):
         first = min(others)
         if first < mine.name or time.monotonic() > end:
             return others[first]
@@ -158,7 +158,7 @@ def rival(claims: StoragePath, mine: StoragePath, here: Holder) -> str | None:
     return None
 
 
-def other_holders(claims: StoragePath, mine: StoragePath, here: Holder) -> dict[str, str]:
+def other_holders(claims: StoragePath, mine: StoragePath, own: Holder) -> dict[str, str]:
     """Return {name of the claim: text} of the other holders. Claims of dead runs are removed."""
     found = {}
     for each in claims.listed():
@@ -167,10 +167,10 @@ def other_holders(claims: StoragePath, mine: StoragePath, here: Holder) -> dict[
             continue
         try:
             holder = Holder.read(place)
-            if holder.is_gone(here):
+            if holder.is_gone(own):
                 place.remove()
                 continue
-            elsewhere = "" if holder.host == here.host else f"; if that is dead, remove {each.uri}"
+            elsewhere = "" if holder.host == own.host else f"; if that is dead, remove {each.uri}"
             found[place.name] = f"another run writes to it, {holder}{elsewhere}"
         except FileNotFoundError:
             continue  # that run has ended meanwhile

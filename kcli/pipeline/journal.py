@@ -191,6 +191,6 @@ def unfounded_notes(journal: Journal) -> list[str]:
     if not (runs := journal.unfounded()):
         return []
     named = f"run{'s' * (len(runs) > 1)} {', '.join(map(str, runs))}"
-    lacking = "findings, hourly, members, transactions and other tables lack their captures"
+    text = "findings, hourly, members, transactions and other tables lack their captures"
     remedy = "to have them, read all captures into another --output"
-    return [f"{journal.output.uri}: {named} of an older kcli kept no facts: {lacking} ({remedy})"]
+    return [f"{journal.output.uri}: {named} of an older kcli kept no facts: {text} ({remedy})"]

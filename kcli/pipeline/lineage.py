@@ -31,7 +31,7 @@ def lineage_rows(run: int, scattered: Sequence[ShuffledRange], decoded: Sequence
     """Return one row for each file, and one for each share."""
     files: dict[str, list[ShuffledRange]] = {}
     for each in scattered:
-        files.setdefault(each.taken.uri, []).append(each)
+        files.setdefault(each.part.uri, []).append(each)
     rows = [file_row(run, uri, parts) for uri, parts in files.items()] + [share_row(run, each) for each in decoded]
     outside = [each for each in scattered if each.outside]
     return [*rows, outside_row(run, outside)] if outside else rows
@@ -51,7 +51,7 @@ def file_row(run: int, uri: str, parts: Sequence[ShuffledRange]) -> tuple[Any, .
     last = max((each.last_ns for each in parts), default=0)
     nothing = (None,) * 6
     events = sum(len(each.events) for each in parts)
-    return (run, "file", uri, parts[0].taken.size, *counts, *nothing, None, events, *times(first, last))
+    return (run, "file", uri, parts[0].part.size, *counts, *nothing, None, events, *times(first, last))
 
 
 def share_row(run: int, each: Decoded) -> tuple[Any, ...]:

@@ -58,8 +58,8 @@ def named_by(line: bytes, known: set[tuple[str, str]]) -> Iterable[StoredFile]:
         raise InputError(f"longer than {LONGEST:,} bytes")
     if not (line := line.strip()):
         return ()
-    said = loads(line, what="JSON of a capture") if line.startswith(b"{") else {"path": text_of(line)}
-    path, size, changed = path_of(said), size_of(said), time_of(said)
+    entry = loads(line, what="JSON of a capture") if line.startswith(b"{") else {"path": text_of(line)}
+    path, size, changed = path_of(entry), size_of(entry), time_of(entry)
     head, query = split_query(path)
     scheme, found, _ = head.partition("://")
     if found and scheme != "file" and size is not None and changed is not None:
@@ -86,31 +86,31 @@ def text_of(line: bytes) -> str:
         raise InputError(f"byte {error.start} is not UTF-8") from None
 
 
-def path_of(said: dict[str, Any]) -> str:
-    path = said.get("path")
+def path_of(entry: dict[str, Any]) -> str:
+    path = entry.get("path")
     if not isinstance(path, str) or not path or "\0" in path:
         raise InputError("no path (a text expected)")
     return path
 
 
-def size_of(said: dict[str, Any]) -> int | None:
-    size = said.get("size")
+def size_of(entry: dict[str, Any]) -> int | None:
+    size = entry.get("size")
     if size is not None and (type(size) is not int or not 0 <= size < SIZES):
         raise InputError("size: a number of bytes expected")
     return size
 
 
-def time_of(said: dict[str, Any]) -> float | None:
+def time_of(entry: dict[str, Any]) -> float | None:
     """Return the time of change in seconds since 1970, from a number or ISO 8601 text (UTC without an offset); None
     without one. Raises InputError.
     """
-    given = said.get("mtime")
-    if isinstance(given, str):
+    mtime = entry.get("mtime")
+    if isinstance(mtime, str):
         try:
-            moment = datetime.fromisoformat(given)
+            moment = datetime.fromisoformat(mtime)
         except ValueError:
             raise InputError("mtime: seconds since 1970 or a time as of ISO 8601 expected") from None
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if given is not None and (type(given) not in (int, float) or not math.isfinite(given)):
+    if mtime is not None and (type(mtime) not in (int, float) or not math.isfinite(mtime)):
         raise InputError("mtime: seconds since 1970 or a time as of ISO 8601 expected")
-    return None if given is None else float(given)
+    return None if mtime is None else float(mtime)

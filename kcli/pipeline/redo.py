@@ -62,7 +62,7 @@ def first_times(scattered: Iterable[ShuffledRange]) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in scattered:
         if each.first_ns:
-            found[each.taken.uri] = min(each.first_ns, found.get(each.taken.uri, each.first_ns))
+            found[each.part.uri] = min(each.first_ns, found.get(each.part.uri, each.first_ns))
     return found
 
 

@@ -128,11 +128,11 @@ def with_sample(journal: Journal, options: Options) -> Options:
         raise UsageError(f"--sample {options.sample:g}: a share of the connections expected (more than 0, at most 1)")
     if not journal.entries:
         return replace(options, sample=None) if options.sample == 1 else options
-    there = journal.entries[-1].sample
-    if options.sample not in (None, there or 1):
-        of = "all connections" if there is None else f"a sample of {there:g}"
+    existing = journal.entries[-1].sample
+    if options.sample not in (None, existing or 1):
+        of = "all connections" if existing is None else f"a sample of {existing:g}"
         raise UsageError(f"--sample {options.sample:g}: {options.output} holds {of} (another --output, or without it)")
-    return replace(options, sample=there)
+    return replace(options, sample=existing)
 
 
 def as_read(options: Options) -> dict[str, Any]:

@@ -67,9 +67,9 @@ def session(
     require("kcli pipeline", "spark")
     from pyspark.sql import SparkSession
 
-    there = SparkSession.getActiveSession()
-    if there is not None:
-        return there
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
     chosen = master or os.environ.get("SPARK_MASTER") or ("local[*]" if not submitted() else None)
     if chosen is not None:
         check_master(chosen)

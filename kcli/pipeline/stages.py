@@ -68,7 +68,7 @@ class Stages:
 
         ((decoded, read),) = self.context.hand_out("decoding", [DirectDecode(tuple(files), kept)], work)
         self.publish([decoded], max(clock, decoded.last_ns, *(each.last_ns for each in read)))
-        return sorted(read, key=lambda each: each.taken.uri), [decoded]
+        return sorted(read, key=lambda each: each.part.uri), [decoded]
 
     def scatter(self, files: Sequence[StoredFile]) -> list[ShuffledRange]:
         """Run the first stage: read every file in ranges, and sort the packets by share."""
@@ -81,9 +81,9 @@ class Stages:
         results = self.scatter_ranges(list(enumerate(groups)))
         while wrong := list(misread(each.ends for each in results)):
             again = {(each.uri, each.start) for each in wrong}
-            results = [each for each in results if (each.taken.uri, each.taken.start) not in again]
+            results = [each for each in results if (each.part.uri, each.part.start) not in again]
             results += self.scatter_ranges([(len(groups) + number, [each]) for number, each in enumerate(wrong)])
-        return sorted(results, key=lambda each: (each.taken.uri, each.taken.start))
+        return sorted(results, key=lambda each: (each.part.uri, each.part.start))
 
     def scatter_ranges(self, groups: Sequence[tuple[int, list[Range]]]) -> list[ShuffledRange]:
         """Run the first stage over numbered groups of ranges."""
@@ -149,14 +149,14 @@ class Stages:
             self.untouched |= each.untouched
         self.context.entry.stats["clock"] = end_ns
 
-    def decode_tasks(self, what: str, tasks: Sequence[Shard | Window], options: DecodingOptions) -> list[Decoded]:
+    def decode_tasks(self, title: str, tasks: Sequence[Shard | Window], options: DecodingOptions) -> list[Decoded]:
         """Decode shares and windows in the engine's tasks."""
         folder = self.folder
 
         def work(task: Shard | Window) -> Decoded:
             return task.decode(folder, options)
 
-        return self.context.hand_out(what, tasks, work)
+        return self.context.hand_out(title, tasks, work)
 
     def cut(self, shares: Sequence[Shard], options: DecodingOptions) -> tuple[list[Shard], list[list[Window]]]:
         """Return (shares to decode, lists of windows of each connection that is too big for a task)."""

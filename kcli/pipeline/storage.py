@@ -173,12 +173,12 @@ def split_query(uri: str) -> tuple[str, str]:
     return head, mark + query
 
 
-def gather(given: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURE_SUFFIXES) -> list[StoredFile]:
+def gather(named: Sequence[str | StoredFile], suffixes: tuple[str, ...] = CAPTURE_SUFFIXES) -> list[StoredFile]:
     """Return the files named by paths, URIs and patterns: named files, and files in a folder with a capture's name.
     StoredFiles are returned as they are.
     """
     found: dict[str, StoredFile] = {}
-    for each in given:
+    for each in named:
         files = [each] if isinstance(each, StoredFile) else files_of(StoragePath(each), suffixes)
         found |= {file.uri: file for file in files}
     return list(found.values())

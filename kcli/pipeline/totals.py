@@ -59,8 +59,8 @@ def captured(scattered: Sequence[ShuffledRange]) -> CapturedTime:
     spans: dict[str, tuple[int, int]] = {}
     for each in scattered:
         if each.first_ns:
-            first, last = spans.get(each.taken.uri, (each.first_ns, each.last_ns))
-            spans[each.taken.uri] = min(first, each.first_ns), max(last, each.last_ns)
+            first, last = spans.get(each.part.uri, (each.first_ns, each.last_ns))
+            spans[each.part.uri] = min(first, each.first_ns), max(last, each.last_ns)
     return CapturedTime.of_files(spans.values())
 
 

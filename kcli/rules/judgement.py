@@ -65,11 +65,11 @@ class Judgement:
 
 def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
     """Ask all rules. files: names of captures for commands. sets: servers that may be of one cluster."""
-    asked = rules_to_ask(tables)
-    stages = {rule.sql: rule.rests_on for rule in asked}
+    rules = rules_to_ask(tables)
+    stages = {rule.sql: rule.rests_on for rule in rules}
     found = {sql: [*tables.ask(sql, stages[sql])] for sql in tables.expect(stages)}
-    told = [(rule, row) for rule in asked for row in heaviest_first(rule, found[rule.sql])]
-    rows = [(rule, row) for rule, row in told if not row.get("unseen")]
+    rule_rows = [(rule, row) for rule in rules for row in heaviest_first(rule, found[rule.sql])]
+    rows = [(rule, row) for rule, row in rule_rows if not row.get("unseen")]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
     name_absent(every)
@@ -89,7 +89,7 @@ def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
     kept, explained = without_consequences(every, RULES, apart)
     if every and tables.may_be_nameless():
         forget_ids(every, {row["topic_id"] for row in tables.ask(NAMELESS)})
-    judgement = Judgement(kept, explained, [*unseen(told)])
+    judgement = Judgement(kept, explained, [*unseen(rule_rows)])
     judgement.sort()
     return judgement
 
@@ -102,8 +102,8 @@ def name_absent(found: Sequence[Finding]) -> None:
         by_finding.setdefault(each.finding, []).append(each)
     for each in found:
         others = absent[each.finding]
-        met = {others[name] for name in others if any(related(each, it) for it in by_finding.get(name, ()))}
-        words = [word for word in dict.fromkeys(others.values()) if word not in met]
+        found_words = {others[name] for name in others if any(related(each, it) for it in by_finding.get(name, ()))}
+        words = [word for word in dict.fromkeys(others.values()) if word not in found_words]
         if words:
             each.ruled_out = "; ".join(filter(None, (each.ruled_out, f"{', '.join(words)} (not found)")))
 
@@ -113,13 +113,13 @@ def related(some: Finding, other: Finding) -> bool:
     return all(may_share(names_of(some, kind), names_of(other, kind)) for kind in KINDS)
 
 
-def unseen(told: Iterable[tuple[Rule, Mapping[str, Any]]]) -> Iterator[Unjudged]:
+def unseen(rule_rows: Iterable[tuple[Rule, Mapping[str, Any]]]) -> Iterator[Unjudged]:
     """Yield the parts that rules could not judge: at most UNSEEN of each rule, and the number of the others."""
-    said: dict[str, list[Mapping[str, Any]]] = {}
-    for rule, row in told:
+    by_finding: dict[str, list[Mapping[str, Any]]] = {}
+    for rule, row in rule_rows:
         if row.get("unseen"):
-            said.setdefault(rule.finding, []).append(row)
-    for finding, rows in said.items():
+            by_finding.setdefault(rule.finding, []).append(row)
+    for finding, rows in by_finding.items():
         for row in rows[:UNSEEN]:
             yield Unjudged(row["unseen"], row["remedy"])
         if len(rows) > UNSEEN:
@@ -164,24 +164,24 @@ def forget_ids(found: Sequence[Finding], ids: set[str]) -> None:
     """Remove topics without a known name from subjects, and from commands that ask for a name: an id is no name."""
     for each in found:
         for kind in ("topic", "partition"):
-            given = each.subject.get(kind) or []
-            names = given if isinstance(given, list) else [given]
+            named = each.subject.get(kind) or []
+            names = named if isinstance(named, list) else [named]
             known = [name for name in names if (name if kind == "topic" else name.rpartition("-")[0]) not in ids]
             if len(known) < len(names):
                 each.subject |= {kind: known}
         each.subject = {kind: value for kind, value in each.subject.items() if value != []}
-        given = OF_NAME.search(each.advice)
-        if given and given[1] in ids:
-            asked = f" (NAME is what kafka-topics.sh --describe --topic-id {given[1]} says)"
-            each.advice = OF_NAME.sub("--topic NAME", each.advice) + asked
+        option = OF_NAME.search(each.advice)
+        if option and option[1] in ids:
+            hint = f" (NAME is what kafka-topics.sh --describe --topic-id {option[1]} says)"
+            each.advice = OF_NAME.sub("--topic NAME", each.advice) + hint
 
 
 def heaviest_first(rule: Rule, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Sort the rows of a rule by weight, then by subject and evidence, as an engine returns rows in any order."""
 
     def place(row: Mapping[str, Any]) -> tuple[float, list[str]]:
-        told = (*rule.subject.values(), *rule.evidence)
-        return -float(row.get("weight") or 0), [str(in_order(row.get(column))) for column in told]
+        columns = (*rule.subject.values(), *rule.evidence)
+        return -float(row.get("weight") or 0), [str(in_order(row.get(column))) for column in columns]
 
     return sorted(rows, key=place)
 

@@ -389,7 +389,7 @@ churn AS (
     AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.first_ns BETWEEN s.from_ns AND s.to_ns)
   GROUP BY client_id
 ),
-met AS (
+failures AS (
   SELECT client_id, api, error, count(*) AS answers
   FROM (SELECT client_id, api, explode(errors) AS error, ns FROM calls WHERE failed AND NOT inner_client) AS c
   WHERE {TROUBLES} AND NOT EXISTS (SELECT 1 FROM shaken s WHERE c.ns BETWEEN s.from_ns AND s.to_ns)
@@ -403,7 +403,7 @@ waited AS (
 )
 SELECT concat_ws(',', CASE WHEN (SELECT max(generations) FROM storms) >= 6 THEN 'rebalance-storm' END,
                  CASE WHEN (SELECT max(connections) FROM churn) >= 15 THEN 'connection-churn' END,
-                 CASE WHEN (SELECT max(answers) FROM met) >= 10 THEN 'errors-again' END,
+                 CASE WHEN (SELECT max(answers) FROM failures) >= 10 THEN 'errors-again' END,
                  CASE WHEN (SELECT joins FROM waited) > 0 THEN 'slow-rebalance' END) AS spares
 """,
     # Clients that waited for a broker that was down, for an answer or for a new leader, and their waiting times.

@@ -106,8 +106,8 @@ def finding_of(
     at_day = {name: f"{time[11:19]}Z" for name, time in times.items()}
     texts = ColumnTexts({name: worded(value) for name, value in row.items()} | at_day | {"files": files})
     names = {column for kind, column in rule.subject.items() if kind in NAMES}
-    said = ColumnTexts(texts | {name: worded(distinct(row[name])) for name in names if name in row})
-    words = ColumnTexts({name: Name(text) if isinstance(text, str) else text for name, text in said.items()})
+    named_texts = ColumnTexts(texts | {name: worded(distinct(row[name])) for name in names if name in row})
+    words = ColumnTexts({name: Name(text) if isinstance(text, str) else text for name, text in named_texts.items()})
     subject = {
         kind: plain(row[column]) for kind, column in rule.subject.items() if row.get(column) not in (None, [], "")
     }
@@ -119,8 +119,8 @@ def finding_of(
         | times_of(row)
         | at.as_evidence(),
         in_number(row.get("advised") or rule.advice, row, texts).format_map(words),
-        in_number(rule.says if row.get("ends") else located(rule, clients, known), row, texts).format_map(said),
-        in_number(rule.ruled_out, row, texts).format_map(said),
+        in_number(rule.says if row.get("ends") else located(rule, clients, known), row, texts).format_map(named_texts),
+        in_number(rule.ruled_out, row, texts).format_map(named_texts),
         command(row.get("look") or rule.see, texts) if rule.see else "",
         rule.source,
         float(row.get("weight") or 0),

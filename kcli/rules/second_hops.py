@@ -50,29 +50,29 @@ ALIKE = 32
 # on two hosts ask alike, too: behind a NAT are most answered requests of an address.
 CONNECTIONS = f"""
 WITH pairs AS ({PAIRS}),
-here AS (SELECT outer_server AS server FROM pairs UNION SELECT inner_server FROM pairs),
+pair_servers AS (SELECT outer_server AS server FROM pairs UNION SELECT inner_server FROM pairs),
 on_two AS (
   SELECT client_id, correlation_id, api, request_bytes
-  FROM calls JOIN here USING (server)
+  FROM calls JOIN pair_servers USING (server)
   GROUP BY client_id, correlation_id, api, request_bytes
   HAVING min(connection) != max(connection)
 ),
-asked AS (
+ranked AS (
   SELECT server, connection, address, ns, completed_ns, client_id, correlation_id, api, api_version, request_bytes,
          row_number() OVER (
            PARTITION BY client_id, correlation_id, api, api_version, request_bytes
            ORDER BY ns, coalesce(completed_ns, ns) DESC
          ) AS place
-  FROM calls JOIN here USING (server) JOIN on_two USING (client_id, correlation_id, api, request_bytes)
+  FROM calls JOIN pair_servers USING (server) JOIN on_two USING (client_id, correlation_id, api, request_bytes)
 ),
 outers AS (
-  SELECT *, floor(place / {ALIKE}) AS stretch FROM asked
-  UNION ALL SELECT *, floor(place / {ALIKE}) + 1 AS stretch FROM asked
+  SELECT *, floor(place / {ALIKE}) AS stretch FROM ranked
+  UNION ALL SELECT *, floor(place / {ALIKE}) + 1 AS stretch FROM ranked
 ),
-met AS (
+matches AS (
   SELECT a.server AS outer_server, b.server AS inner_server, b.connection, a.connection AS outer_connection,
          min(a.address) AS outer_address, count(DISTINCT b.correlation_id) AS requests
-  FROM asked b
+  FROM ranked b
   JOIN outers a
     ON a.stretch = floor(b.place / {ALIKE})
     AND a.client_id = b.client_id AND a.correlation_id = b.correlation_id
@@ -86,7 +86,7 @@ met AS (
 same AS (
   SELECT m.outer_server, m.inner_server, m.connection, max(m.requests) AS requests,
          max_by(m.outer_address, m.requests) AS outer_address
-  FROM met m JOIN links l ON l.connection = m.connection
+  FROM matches m JOIN links l ON l.connection = m.connection
   WHERE m.requests >= 0.9 * l.requests
   GROUP BY m.outer_server, m.inner_server, m.connection
 )

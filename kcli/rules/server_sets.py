@@ -65,9 +65,9 @@ class ServerSets:
     def unjudged(self) -> list[Unjudged]:
         """Name the servers that clients use and whose cluster is unknown."""
         used = set().union(*self.servers_of.values())
-        asked = [each & used for each in self.sets if each & used]
-        unknown = [min(each) for each in asked if each.isdisjoint(self.known)]
-        if len(asked) < 2 or not unknown:
+        used_sets = [each & used for each in self.sets if each & used]
+        unknown = [min(each) for each in used_sets if each.isdisjoint(self.known)]
+        if len(used_sets) < 2 or not unknown:
             return []
         verb = "belongs" if len(unknown) == 1 else "belong"
         return [

@@ -23,7 +23,7 @@ WITH by_api AS (
   FROM calls
   GROUP BY api, server, client_id
 ),
-looked AS (
+admin_looks AS (
   SELECT coalesce(max(looks), 0) AS most_looks
   FROM (
     SELECT sum(CASE WHEN api IN {LOOKS} THEN requests ELSE 0 END) AS looks
@@ -32,7 +32,7 @@ looked AS (
     HAVING sum(CASE WHEN api IN {WORK} THEN 1 ELSE 0 END) = 0
   ) AS by_client
 ),
-asked AS (
+request_counts AS (
   SELECT concat(',', concat_ws(',', array_agg(DISTINCT api)), ',') AS apis, sum(requests) AS requests,
          coalesce(max(completed_ns) - min(ns), 0) / 1e9 AS seconds, sum(failed) AS failed, sum(throttled) AS throttled,
          sum(CASE WHEN api = 'PRODUCE' THEN requests ELSE 0 END) AS produces,
@@ -56,7 +56,7 @@ asked AS (
          count(DISTINCT CASE WHEN longest_ms IS NOT NULL THEN server END) AS servers
   FROM by_api
 ),
-met AS (
+error_names AS (
   SELECT concat(',', concat_ws(',', array_agg(DISTINCT error)), ',') AS errors
   FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named
 ),
@@ -86,7 +86,7 @@ lines AS (
     FROM tcp
   ) AS ends
 ),
-told AS (
+unreached_addresses AS (
   SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT server FROM by_api)
 ),
 read AS (
@@ -106,6 +106,7 @@ sent AS (
 ),
 damaged AS (SELECT count(*) AS wrong_batches FROM record_batches WHERE NOT crc_valid)
 SELECT *
-FROM asked CROSS JOIN looked CROSS JOIN met CROSS JOIN waited CROSS JOIN lines CROSS JOIN told CROSS JOIN read
+FROM request_counts CROSS JOIN admin_looks CROSS JOIN error_names
+CROSS JOIN waited CROSS JOIN lines CROSS JOIN unreached_addresses CROSS JOIN read
 CROSS JOIN sent CROSS JOIN damaged
 """

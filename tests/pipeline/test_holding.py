@@ -16,7 +16,7 @@ from kcli.pipeline import holding as module
 from kcli.pipeline.holding import HeldError, Holder, holding
 
 CLAIMS = Path("_kcli") / "holders"
-HERE = Holder.here()
+HERE = Holder.current()
 
 
 def claims(output: Path) -> list[Path]:
@@ -122,7 +122,7 @@ def test_without_proc_the_process_id_decides(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "first_line", lambda _: "")
     monkeypatch.setattr(module, "pid_space", lambda: "")
     monkeypatch.setattr(module, "started", lambda _: 0)
-    here = Holder.here()
+    here = Holder.current()
     assert not here.is_gone(here)
     assert dataclasses.replace(here, pid=1 << 22).is_gone(here)
 

@@ -359,7 +359,7 @@ def answer_all(waiting: Iterable[tuple[asyncio.Future[Reply], Reply]]) -> None:
 
 
 def joined(group: Group, member: Member) -> Reply:
-    """Make the reply to a join: the leader gets the members with their metadata."""
+    """Return the response to a join: the leader gets the members with their metadata."""
     return {
         "errorCode": 0,
         "generationId": group.generation,
@@ -372,7 +372,7 @@ def joined(group: Group, member: Member) -> Reply:
 
 
 def assigned(group: Group, member: Member) -> Reply:
-    """Make the reply to a sync: the member's assignment."""
+    """Return the response to a sync: the member's assignment."""
     return {
         "errorCode": 0,
         "protocolType": group.protocol_type,

@@ -41,10 +41,10 @@ ROWS: tuple[tuple[str, Cell], ...] = (
     ("sessions granted", lambda side: f"{side['granted']:,}"),
     ("errors", errors),
     ("without a response", lambda side: f"{side['unanswered']:,}"),
-    ("empty answers", lambda side: f"{side['emptyPolls']:,}"),
+    ("empty responses", lambda side: f"{side['emptyPolls']:,}"),
     ("partitions that delivered", lambda side: f"{side['partitionsDelivered']:,} of {side['partitions']:,}"),
-    ("partitions per answer", lambda side: f"{side['partitionsPerResponse']:,}"),
-    ("bytes asked / answered", lambda side: f"{side['requestBytes']:,} / {side['responseBytes']:,}"),
+    ("partitions per response", lambda side: f"{side['partitionsPerResponse']:,}"),
+    ("request / response bytes", lambda side: f"{side['requestBytes']:,} / {side['responseBytes']:,}"),
     ("bytes of records", lambda side: f"{side['recordsBytes']:,}"),
 )
 

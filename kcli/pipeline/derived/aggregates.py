@@ -91,9 +91,9 @@ def client_rows(uses: Iterable[Row], connections: Mapping[tuple[Any, ...], int])
                 verdict = "refused" if version in usage.refused else "unsure" if version in usage.unsure else "ok"
                 reason = usage.reason or None if verdict != "ok" else None
                 low, high = (usage.accepted.lo, usage.accepted.hi) if usage.accepted else (None, None)
-                who = (client.client_id, client.address, client.software, client.version, client.negotiates)
+                client_columns = (client.client_id, client.address, client.software, client.version, client.negotiates)
                 made = (usage.api_key, usage.name, version, count, client.connections, low, high)
-                yield (*who, *made, verdict, reason, release)
+                yield (*client_columns, *made, verdict, reason, release)
 
 
 MAKERS: dict[str, Callable[[RunFiles, str], list[WrittenFile]]] = {

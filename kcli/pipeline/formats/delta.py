@@ -145,10 +145,12 @@ def versions_of(row: Mapping[str, Any], uri: str) -> dict[str, int]:
     """Return the versions of the tables that a row contains, without tables that only a later kcli knows. Raises
     InputError if it contains none.
     """
-    said = loads(row["versions"], what="the versions of a run")
-    if not isinstance(said, dict) or not all(isinstance(each, int) and 0 <= each < 1 << 63 for each in said.values()):
+    versions = loads(row["versions"], what="the versions of a run")
+    if not isinstance(versions, dict) or not all(
+        isinstance(each, int) and 0 <= each < 1 << 63 for each in versions.values()
+    ):
         raise InputError("not the runs of kcli pipeline: no versions of tables", file=uri)
-    return {name: version for name, version in said.items() if name in FILED}
+    return {name: version for name, version in versions.items() if name in FILED}
 
 
 def write_rows(place: StoragePath, rows: list[dict[str, Any]]) -> None:

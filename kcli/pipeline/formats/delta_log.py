@@ -44,7 +44,7 @@ class DeltaLog:
         self.place, self.table = place, table
         self.uri, self.options = location(place)
         self.handle: Any = None
-        with told(place.uri):
+        with clear_errors(place.uri):
             if DeltaTable.is_deltatable(self.uri, self.options):
                 self.handle = DeltaTable(self.uri, version=version, storage_options=self.options)
 
@@ -67,7 +67,7 @@ class DeltaLog:
             return {}
         import pyarrow
 
-        with told(self.place.uri):
+        with clear_errors(self.place.uri):
             # Do not use pyarrow.table: it imports pandas.
             actions = pyarrow.RecordBatchReader.from_stream(self.handle.get_add_actions(flatten=True)).read_all()
         made = dict(zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True))
@@ -87,19 +87,19 @@ class DeltaLog:
         from deltalake import DeltaTable, Field, Schema
 
         wanted = Schema.from_arrow(schema_with_date(self.table))
-        with told(self.place.uri):
+        with clear_errors(self.place.uri):
             if self.handle is None:
                 self.handle = DeltaTable.create(
                     self.uri, wanted, name=self.table.name, description=self.table.text, storage_options=self.options,
                     partition_by=[DATE] if self.table.dated else None, configuration=EACH | skipping(bounded(wanted)),
                 )  # fmt: skip
                 return
-            there = {each.name: each for each in self.handle.schema().fields}
+            existing = {each.name: each for each in self.handle.schema().fields}
             for each in wanted.fields:
-                if each.name in there and kind_of(there[each.name]) != kind_of(each):
-                    text = f"column {each.name} is {kind_of(there[each.name])}, and {kind_of(each)} for this kcli"
+                if each.name in existing and kind_of(existing[each.name]) != kind_of(each):
+                    text = f"column {each.name} is {kind_of(existing[each.name])}, and {kind_of(each)} for this kcli"
                     raise InputError(f"{text} (take another --output)", file=self.place.uri)
-            fresh = [each for each in wanted.fields if each.name not in there]
+            fresh = [each for each in wanted.fields if each.name not in existing]
             if fresh:
                 self.handle.alter.add_columns([Field(e.name, e.type, metadata=e.metadata) for e in fresh])
 
@@ -109,19 +109,23 @@ class DeltaLog:
         """
         from deltalake.transaction import CommitProperties, RemoveAction, Transaction
 
-        there, kept = self.files, set(wanted)
+        current, kept = self.files, set(wanted)
         now = int(time.time() * 1000)
-        actions: list[Any] = [self.added(path, now, changes) for path in sorted(kept - there.keys())]
+        actions: list[Any] = [self.added(path, now, changes) for path in sorted(kept - current.keys())]
         actions += [
-            RemoveAction(path, changes, now, there[path], partition(path)) for path in sorted(there.keys() - kept)
+            RemoveAction(path, changes, now, current[path], partition(path)) for path in sorted(current.keys() - kept)
         ]
         if not actions:
             return
-        said = CommitProperties(app_transactions=[Transaction(APP, run)] if run else None, max_commit_retries=0)
+        properties = CommitProperties(app_transactions=[Transaction(APP, run)] if run else None, max_commit_retries=0)
         version = self.version
-        with told(self.place.uri):
+        with clear_errors(self.place.uri):
             self.handle.create_write_transaction(
-                actions, "append", self.handle.schema(), [DATE] if self.table.dated else None, commit_properties=said
+                actions,
+                "append",
+                self.handle.schema(),
+                [DATE] if self.table.dated else None,
+                commit_properties=properties,
             )
             self.handle.load_as_version(version + 1)
 
@@ -132,14 +136,14 @@ class DeltaLog:
 
         place, names = self.place / path, bounded(self.handle.schema())
         with place.open() as file:
-            said = stats_of(pyarrow.parquet.read_metadata(file), names)
-        return AddAction(path, place.info().size, partition(path), now, changes, said)
+            statistics = stats_of(pyarrow.parquet.read_metadata(file), names)
+        return AddAction(path, place.info().size, partition(path), now, changes, statistics)
 
     def vacuum(self, hours: int) -> list[str]:
         """Remove the files that no version had in the last `hours` hours, and return them. This does not commit."""
         if self.handle is None:
             return []
-        with told(self.place.uri):
+        with clear_errors(self.place.uri):
             found = self.handle.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
         places = [self.place / path for path in found if is_below(path)]
         for place in places:
@@ -193,16 +197,19 @@ def location(place: StoragePath) -> tuple[str, dict[str, str] | None]:
     uri, _, query = place.uri.partition("?")
     if not uri.startswith(STORES):
         raise UsageError(f"{uri}: Delta tables lie in folders, s3:// and gs:// (--table-format parquet)")
-    said = {name: values[-1] for name, values in parse_qs(query).items()}
-    made = {"AWS_REGION": said["region"]} if "region" in said else {}
-    if "endpoint_override" in said:
-        scheme = said.get("scheme", "https")
-        made |= {"AWS_ENDPOINT_URL": f"{scheme}://{said['endpoint_override']}", "AWS_ALLOW_HTTP": str(scheme == "http")}
+    parameters = {name: values[-1] for name, values in parse_qs(query).items()}
+    made = {"AWS_REGION": parameters["region"]} if "region" in parameters else {}
+    if "endpoint_override" in parameters:
+        scheme = parameters.get("scheme", "https")
+        made |= {
+            "AWS_ENDPOINT_URL": f"{scheme}://{parameters['endpoint_override']}",
+            "AWS_ALLOW_HTTP": str(scheme == "http"),
+        }
     return uri, made
 
 
 @contextlib.contextmanager
-def told(uri: str) -> Iterator[None]:
+def clear_errors(uri: str) -> Iterator[None]:
     """Turn deltalake's errors into HeldError if a commit was refused, otherwise into InputError (also OSError of a
     store).
     """
@@ -243,10 +250,10 @@ def stats_of(metadata: Any, names: Collection[str]) -> str:
     return dumps(made)
 
 
-def value(given: Any, is_time: bool) -> Any:
+def value(raw: Any, is_time: bool) -> Any:
     """Return a value of Parquet's statistics in the form it has in JSON. pyarrow's own conversion would import pandas
     for times. is_time: the value is microseconds since 1970.
     """
     if is_time:
-        return f"{moment_text(EPOCH + timedelta(microseconds=given))}Z"
-    return given.decode() if isinstance(given, bytes) else given
+        return f"{moment_text(EPOCH + timedelta(microseconds=raw))}Z"
+    return raw.decode() if isinstance(raw, bytes) else raw

@@ -50,10 +50,10 @@ def runs_of(output: StoragePath, wanted: str | None = None) -> Runs:
     """Return the runs of an output folder. wanted: its format; None: the format of the tables that exist, otherwise
     plain Parquet. Raises UsageError if the existing tables have another format.
     """
-    there = format_of(output)
-    if wanted is not None and there not in (None, wanted):
-        raise UsageError(f"{output.uri}: holds tables as {there}, not {wanted} (take --table-format {there})")
-    if (wanted or there) != DELTA:
+    existing = format_of(output)
+    if wanted is not None and existing not in (None, wanted):
+        raise UsageError(f"{output.uri}: holds tables as {existing}, not {wanted} (take --table-format {existing})")
+    if (wanted or existing) != DELTA:
         return PlainRuns(output)
     from kcli.pipeline.formats.delta import DeltaRuns
 

@@ -68,7 +68,7 @@ class CombinedCaptures:
     def note(self, number: int, error: InputError | OSError) -> None:
         """Record an error of a file; the other files are still read."""
         made = self.scattered[number]
-        why = problem_text(error, made.taken.uri)
+        why = problem_text(error, made.part.uri)
         made.problem = f"{made.problem}; {why}" if made.problem else why
 
     def run(self, until: int = FOREVER) -> None:

@@ -42,10 +42,10 @@ class Kept:
 
     def read(self) -> list[Carried]:
         """Read the kept connections. Raises InputError if a file is damaged."""
-        return [flow for uri in self.uris for flow in self.among(uri) if self.takes(flow)]
+        return [flow for uri in self.uris for flow in self.among(uri) if self.includes(flow)]
 
-    def takes(self, flow: Carried) -> bool:
-        """Return whether a connection is wanted."""
+    def includes(self, flow: Carried) -> bool:
+        """Return whether a connection belongs to the share, by its hash."""
         from kcli.core.capture.packet_shuffle import hash_of
 
         found = hash_of(flow[0])

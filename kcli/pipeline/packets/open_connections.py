@@ -46,28 +46,28 @@ STREAM = (
 CONNECTION = ("ends", "client", "spoke", "searched", "tokens", "lossy", "foreign", "began", "answered", "client_id")
 EVENT = ("kind", "connection", "ns", "offset", "size", "reason", "sender", "file", "data", "hidden", "captured")
 EXCHANGE = ("request_ns", "request_frame", "response_ns", "response_frame")
-TALK = ("software", "version", "negotiates", "offered")
+PROFILE_FIELDS = ("software", "version", "negotiates", "offered")
 
 
 def dump(source: Any) -> list[Carried]:
     """Return the connections that are open in a source's engine."""
-    talks: dict[str, ClientProfile] = source.rows.uses.talks
-    flows = [plain(each, talks) for each in source.engine.dump()]
+    profiles: dict[str, ClientProfile] = source.rows.uses.profiles
+    flows = [plain(each, profiles) for each in source.engine.dump()]
     links = [b"" if link is None else link for link, _ in flows]
     return [(*flow, kept) for (_, flow), kept in zip(flows, source.taker.kept_positions(links), strict=True)]
 
 
-def plain(each: tuple[Any, ...], talks: dict[str, ClientProfile]) -> tuple[bytes | None, Carried]:
+def plain(each: tuple[Any, ...], profiles: dict[str, ClientProfile]) -> tuple[bytes | None, Carried]:
     """Return the text of an open connection (None while it is not known to be Kafka), and its state."""
     *flow, state, handshake = each
     if state is None or state[4] is None:
         return None, (*flow, state, None, handshake)
     connection: TlsLayer = state[4]
     link = str(connection.link)
-    talk = talks.get(link)
-    said = None if talk is None else {name: getattr(talk, name) for name in TALK}
+    profile = profiles.get(link)
+    profile_values = None if profile is None else {name: getattr(profile, name) for name in PROFILE_FIELDS}
     made = plain_connection(connection.connection) | {"tls": tls.dump(connection), "link": link}
-    return link.encode(), (*flow, (*state[:4], made), said, handshake)
+    return link.encode(), (*flow, (*state[:4], made), profile_values, handshake)
 
 
 def plain_connection(connection: CapturedConnection) -> dict[str, Any]:
@@ -89,15 +89,15 @@ def restore(source: Any, carried: Sequence[Carried], clock: int) -> None:
     """Add the connections that were open in another engine to a source's engine. clock: the time (ns) at which that
     engine ended.
     """
-    talks: dict[str, ClientProfile] = source.rows.uses.talks
+    profiles: dict[str, ClientProfile] = source.rows.uses.profiles
     flows = []
-    for ends, client, last, reset, waits, sides, state, said, *rest in carried:
+    for ends, client, last, reset, waits, sides, state, profile_values, *rest in carried:
         if state is not None and state[4] is not None:
             connection = new_layer(source, state[4])
             state = (*state[:4], connection)
             link = str(connection.link)
-            if said is not None:
-                talks[link] = ClientProfile(**said)
+            if profile_values is not None:
+                profiles[link] = ClientProfile(**profile_values)
             source.taker.restore_positions(link.encode(), b"".join(rest[1:]))
         flows.append((ends, client, last, reset, waits, sides, state, *(rest[:1] or [NO_HANDSHAKE])))
     source.engine.restore(flows, clock)
@@ -141,8 +141,8 @@ def new_trial(state: tuple[Any, ...], bodies: Any) -> Trial:
         if link is None:
             trial.hold(Event(*values))
         else:
-            asked_ns, asked, answered_ns, answer, *more = values  # an older kcli wrote fewer
+            request_ns, request, response_ns, response, *more = values  # an older kcli wrote fewer
             timed = Timing(*more[0]) if more else UNTIMED
             cut = Cut(*more[1]) if len(more) > 1 else WHOLE
-            trial.hold(Exchange(Link(*link), asked_ns, asked, answered_ns, answer, bodies, timed, cut))
+            trial.hold(Exchange(Link(*link), request_ns, request, response_ns, response, bodies, timed, cut))
     return trial

@@ -118,19 +118,19 @@ class RangeSource:
     that knows the file's header.
     """
 
-    def __init__(self, taken: Range, scatter: Scatter, found_secrets: Callable[[bytes], None] | None = None) -> None:
+    def __init__(self, part: Range, scatter: Scatter, found_secrets: Callable[[bytes], None] | None = None) -> None:
         """Open a range. found_secrets: called with each part of a TLS key log in the range."""
         from kcli.core.capture.packets import PacketReader
 
-        self.path = taken.uri
+        self.path = part.uri
         self.reader = PacketReader(found_secrets)
-        self.began = taken.start
-        if taken.start:
-            head = taken.head or read_at(taken.uri, 0, min(HEAD, taken.size))
-            self.began = find_begin(taken, head) if taken.began is None else taken.began
+        self.began = part.start
+        if part.start:
+            head = part.head or read_at(part.uri, 0, min(HEAD, part.size))
+            self.began = find_begin(part, head) if part.began is None else part.began
             self.prime(scatter, head)
-        self.file = RangeFile(taken.uri, self.began)
-        if not taken.start:
+        self.file = RangeFile(part.uri, self.began)
+        if not part.start:
             try:
                 self.check_start()
             except InputError:
@@ -173,21 +173,21 @@ def read_all(file: Any, size: int) -> bytes:
     return b"".join(parts)
 
 
-def find_begin(taken: Range, head: bytes) -> int:
+def find_begin(part: Range, head: bytes) -> int:
     """Return where the first packet of a range begins; the end of the range if no packet does."""
     from kcli.core.capture.packet_boundaries import Boundaries
 
-    assert taken.end is not None
+    assert part.end is not None
     boundaries = Boundaries(head)
     window = WINDOW
     while True:
-        data = read_at(taken.uri, taken.start, window)
-        whole = taken.start + len(data) >= taken.size
+        data = read_at(part.uri, part.start, window)
+        whole = part.start + len(data) >= part.size
         at = boundaries.find(data, CHAIN, whole) if data else -1
         if at >= 0:
-            return taken.start + at
-        if whole or window >= taken.end - taken.start:
-            return taken.end
+            return part.start + at
+        if whole or window >= part.end - part.start:
+            return part.end
         window *= 4
 
 
@@ -197,7 +197,7 @@ class Ends:
     described: see `kcli.core.capture.packet_shuffle.Scatter`.
     """
 
-    taken: Range
+    part: Range
     began: int
     stopped: int
     known: bytes = b""
@@ -209,11 +209,11 @@ def misread(ends: Iterable[Ends]) -> Iterator[Range]:
     interfaces.
     """
     uri, stopped, described = None, 0, b""
-    for each in sorted(ends, key=lambda each: (each.taken.uri, each.taken.start)):
-        taken = each.taken
-        if taken.uri != uri:
-            uri, described = taken.uri, b""
+    for each in sorted(ends, key=lambda each: (each.part.uri, each.part.start)):
+        part = each.part
+        if part.uri != uri:
+            uri, described = part.uri, b""
         elif each.began != stopped or each.known != described:
-            yield Range(taken.uri, taken.size, taken.start, taken.end, stopped, described or None)
+            yield Range(part.uri, part.size, part.start, part.end, stopped, described or None)
         stopped = each.stopped
         described = each.described if each.described.startswith(SECTION) else described + each.described

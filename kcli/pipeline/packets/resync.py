@@ -52,7 +52,7 @@ class ResyncScanner(RowSource):
         self.client = client
         self.names: dict[str, str] = {}
         self.made: list[TlsLayer] = []
-        self.asked = 0  # the time of the request that was answered last
+        self.request_ns = 0  # the time of the request that was answered last
         super().__init__(self.note, frozenset(), **options)
         self.engine.choose(heavy, True)
         self.capture.handover.layer = self.layer
@@ -70,7 +70,7 @@ class ResyncScanner(RowSource):
         return made
 
     def exchange(self, exchange: Exchange) -> None:
-        self.asked = exchange.request_ns
+        self.request_ns = exchange.request_ns
         self.rows.exchanges += 1
         learn_names(exchange)
         self.overlook(exchange)
@@ -97,7 +97,7 @@ def find(window: Window, first: ResumePoint | None, options: DecodingOptions) ->
     """Return the first place found in a window where its connection is in step, with its state there; None if there is
     none. first: the result for the first window; None: this is the first window.
     """
-    client = None if first is None else talk_of(first.flow)[3]
+    client = None if first is None else state_of(first.flow)[3]
     scanner = ResyncScanner(window.heavy, client, **options.reading)
     restore(scanner, window.carried, window.clock)
     least, enough = (1, EXCHANGES) if first is None else (ANSWERED, ANSWERED)
@@ -117,7 +117,7 @@ def resume_point(scanner: ResyncScanner, moment: int) -> ResumePoint | None:
     missed.
     """
     flows = dump(scanner)
-    if any(request[3] < scanner.asked for request in talk_of(flows[0])[4]["pending"]):
+    if any(request[3] < scanner.request_ns for request in state_of(flows[0])[4]["pending"]):
         return None
     return ResumePoint(moment, scanner.engine.last_ns, plainest(flows[0]), tuple(scanner.names.items()))
 
@@ -142,41 +142,41 @@ def agrees(before: Decoded, window: Window) -> bool:
     return ended == list(window.carried) and before.last_ns == window.clock
 
 
-# What `open_connections` keeps of a connection: (ends, client, last, reset, waits, sides, talk, said). Each side is
-# (flags, numbers, waiting); talk is (ignored, foreign, passed, client, connection). The TCP handshake does not count
+# What `open_connections` keeps of a connection: (ends, client, last, reset, waits, sides, state, profile). Each side is
+# (flags, numbers, waiting); state is (ignored, foreign, passed, client, connection). The TCP handshake does not count
 # when states are compared.
 
 
-def talk_of(flow: Carried) -> tuple[Any, ...]:
-    talk: tuple[Any, ...] = flow[6]
-    return talk
+def state_of(flow: Carried) -> tuple[Any, ...]:
+    state: tuple[Any, ...] = flow[6]
+    return state
 
 
 def is_same(first: Carried, found: Carried) -> bool:
-    return bool(first[0] == found[0] and talk_of(first)[3] == talk_of(found)[3])
+    return bool(first[0] == found[0] and state_of(first)[3] == state_of(found)[3])
 
 
 def plainest(flow: Carried) -> Carried:
     """Return a connection without its handshake, and without the traces of a finished search for frames."""
-    *head, talk, said = flow[:8]
-    if talk is None or talk[4] is None:
+    *head, state, profile = flow[:8]
+    if state is None or state[4] is None:
         return flow[:8]
-    streams = [stream | QUIET if stream["synced"] else stream for stream in talk[4]["streams"]]
+    streams = [stream | QUIET if stream["synced"] else stream for stream in state[4]["streams"]]
     streams = [stream if stream["buffer"] else stream | {"begun": 0} for stream in streams]
-    return (*head, (*talk[:4], talk[4] | {"streams": streams}), said)
+    return (*head, (*state[:4], state[4] | {"streams": streams}), profile)
 
 
 def continued(before: ResumePoint, found: ResumePoint) -> ResumePoint:
-    """Return a resume point to which the one before adds what only the connection's start can tell."""
-    ends, client, _, _, _, old_sides, old_talk, said = before.flow
-    _, _, last, reset, waits, sides, talk, _ = found.flow
+    """Return a resume point completed with facts of the one before that only the connection's start has."""
+    ends, client, _, _, _, old_sides, old_state, profile = before.flow
+    _, _, last, reset, waits, sides, state, _ = found.flow
     sides = tuple(continued_side(old, side) for old, side in zip(old_sides, sides, strict=True))
     streams = [
         stream | {"offset": side[1][3] - len(stream["buffer"])}
-        for stream, side in zip(talk[4]["streams"], sides, strict=True)
+        for stream, side in zip(state[4]["streams"], sides, strict=True)
     ]
-    connection = talk[4] | {"began": old_talk[4]["began"], "streams": streams}
-    flow = (ends, client, last, reset, waits, sides, (*talk[:4], connection), said)
+    connection = state[4] | {"began": old_state[4]["began"], "streams": streams}
+    flow = (ends, client, last, reset, waits, sides, (*state[:4], connection), profile)
     return replace(found, flow=flow)
 
 

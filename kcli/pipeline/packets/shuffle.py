@@ -47,7 +47,7 @@ class ShuffledRange:
     outside_bytes: packets of connections not in the sample, which are not staged.
     """
 
-    taken: Range
+    part: Range
     began: int
     stopped: int
     staged: list[ShuffleFile]
@@ -71,7 +71,7 @@ class ShuffledRange:
     @property
     def ends(self) -> Ends:
         """The ends of the range: where its first packet began, and where its last ended."""
-        return Ends(self.taken, self.began, self.stopped, self.known, self.described)
+        return Ends(self.part, self.began, self.stopped, self.known, self.described)
 
 
 class Writer:
@@ -135,12 +135,12 @@ def grouped(ranges: Iterable[Range], size: int) -> list[list[Range]]:
     """Return the ranges in groups of about `size` bytes, with at least one range in each."""
     groups: list[list[Range]] = []
     room = 0
-    for taken in ranges:
-        if taken.length > room:
+    for part in ranges:
+        if part.length > room:
             groups.append([])
             room = size
-        groups[-1].append(taken)
-        room -= taken.length
+        groups[-1].append(part)
+        room -= part.length
     return groups
 
 
@@ -157,29 +157,29 @@ def shuffle_ranges(group: Iterable[Range], number: int, dealing: Dealing) -> lis
         writer.close()
 
 
-def deal_out(taken: Range, writer: Writer, dealing: Dealing) -> ShuffledRange:
+def deal_out(part: Range, writer: Writer, dealing: Dealing) -> ShuffledRange:
     """Deal out the packets of one range to the shares."""
     from kcli.core.capture.packet_shuffle import Scatter
 
-    origin = Origin.of(taken.uri) if dealing.refer else None
-    writer.begin(origin, taken.uri)
+    origin = Origin.of(part.uri) if dealing.refer else None
+    writer.begin(origin, part.uri)
     engine = Scatter(
         dealing.shares, writer.write, only=dealing.only, refer=origin is not None, sample=dealing.sample
     )  # fmt: skip
     events: list[Event] = []
     problems: list[str] = []
     secrets: list[bytes] = []
-    began = stopped = taken.start
+    began = stopped = part.start
     try:
-        with contextlib.closing(RangeSource(taken, engine, secrets.append)) as source:
+        with contextlib.closing(RangeSource(part, engine, secrets.append)) as source:
             began = source.began
-            for _ in read_range(source, engine, taken, events, problems):
+            for _ in read_range(source, engine, part, events, problems):
                 pass
             stopped = source.file.offset
     except (InputError, OSError) as error:
-        problems.append(problem_text(error, taken.uri))
+        problems.append(problem_text(error, part.uri))
     engine.finish()
-    made = ShuffledRange(taken, began, stopped, list(writer.sections.values()), events, "; ".join(problems) or None)
+    made = ShuffledRange(part, began, stopped, list(writer.sections.values()), events, "; ".join(problems) or None)
     for name in COUNTS:
         setattr(made, name, getattr(engine, name))
     made.secrets = tuple(secrets)
@@ -187,13 +187,13 @@ def deal_out(taken: Range, writer: Writer, dealing: Dealing) -> ShuffledRange:
 
 
 def read_range(
-    source: RangeSource, engine: Any, taken: Range, events: list[Event], problems: list[str]
+    source: RangeSource, engine: Any, part: Range, events: list[Event], problems: list[str]
 ) -> Iterator[int | None]:
     """Read a range of a capture and collect its events and problems; yield after each piece."""
     failures: list[InputError] = []
-    limited = RangeEngine(engine, source.file, taken.end)
+    limited = RangeEngine(engine, source.file, part.end)
     yield from run_source(source, limited, FOREVER, events.append, failures, lambda count: None)  # type: ignore[arg-type]
-    problems += [problem_text(error, taken.uri) for error in failures]
+    problems += [problem_text(error, part.uri) for error in failures]
 
 
 def problem_text(error: InputError | OSError, uri: str) -> str:

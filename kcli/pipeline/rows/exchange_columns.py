@@ -31,7 +31,7 @@ class ExchangeColumns:
         fields: Sequence[str] = (),
         origins: Origins | None = None,
     ) -> None:
-        """Take the columns. origins: where the rows come from; None: the tables have no columns for that."""
+        """Keep the columns. origins: makes the columns of ORIGIN; None: the tables lack them."""
         self.taken, self.origins = taken, origins
         self.made = ExchangeArrays(taken, name_of, None, fields)
         self.rows = self.made.rows
@@ -62,7 +62,7 @@ class ExchangeColumns:
         return stored_schema(table) if self.origins is None else written_schema(table)
 
     @cached_property
-    def who(self) -> list[Any]:
+    def leading_columns(self) -> list[Any]:
         """The columns that all tables of exchanges begin with."""
         return self.arrays(*names_of(WHO))
 

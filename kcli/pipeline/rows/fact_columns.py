@@ -35,14 +35,14 @@ class FactColumns:
         import pyarrow
 
         made = (
-            ("client_uses", self.uses, self.used), ("outcomes", self.runs, self.came_of),
-            ("connection_sums", self.sums, self.summed),
+            ("client_uses", self.uses, self.use_columns), ("outcomes", self.runs, self.outcome_columns),
+            ("connection_sums", self.sums, self.sum_columns),
         )  # fmt: skip
         for table, rows, arrays in made:
             if rows.count:
                 yield table, pyarrow.record_batch(arrays(rows), schema=stored_schema(table))
 
-    def who(self, rows: CoreRows) -> tuple[Any, Any, Any]:
+    def client_columns(self, rows: CoreRows) -> tuple[Any, Any, Any]:
         """Return the columns connection, client id and client address."""
         return (
             Among(self.links, rows.link).dictionary(),
@@ -50,18 +50,18 @@ class FactColumns:
             Among(self.addresses, self.address_of[rows.link]).dictionary(),
         )
 
-    def used(self, rows: CoreRows) -> list[Any]:
+    def use_columns(self, rows: CoreRows) -> list[Any]:
         """Return the columns of `client_uses`: the versions used, and by which clients."""
         return [
-            *self.who(rows), *self.said(rows.voice), integers(rows.key, "int16"), integers(rows.version, "int16"),
-            integers(rows.count_, "int64"), integers(self.is_free(rows), "bool"),
+            *self.client_columns(rows), *self.software_columns(rows.voice), integers(rows.key, "int16"),
+            integers(rows.version, "int16"), integers(rows.count_, "int64"), integers(self.is_free(rows), "bool"),
         ]  # fmt: skip
 
-    def said(self, numbers: Any) -> Iterable[Any]:
+    def software_columns(self, numbers: Any) -> Iterable[Any]:
         """Yield the columns of the client's software, its version, and whether the client sends ApiVersions."""
-        yield numbered([talk.software for talk in self.voices], numbers).dictionary()
-        yield numbered([talk.version for talk in self.voices], numbers).dictionary()
-        yield integers(numpy.array([talk.negotiates for talk in self.voices], bool)[numbers], "bool")
+        yield numbered([profile.software for profile in self.voices], numbers).dictionary()
+        yield numbered([profile.version for profile in self.voices], numbers).dictionary()
+        yield integers(numpy.array([profile.negotiates for profile in self.voices], bool)[numbers], "bool")
 
     def is_free(self, rows: CoreRows) -> Any:
         """Return for each row whether its version is not the newest one that the broker offered."""
@@ -74,7 +74,7 @@ class FactColumns:
         keys = ExchangeArrays.known(rows.key)
         return newest[index, keys] != rows.version
 
-    def summed(self, rows: CoreRows) -> list[Any]:
+    def sum_columns(self, rows: CoreRows) -> list[Any]:
         """Return the sums of each connection."""
         quiet, clientless = rows.requests == 0, rows.client < 0
         counts = (rows.requests, rows.unanswered, rows.failed, rows.request_bytes, rows.response_bytes)
@@ -86,9 +86,9 @@ class FactColumns:
             integers(rows.round_trip / 1e6, "double", rows.round_trip < 0),
         ]  # fmt: skip
 
-    def came_of(self, rows: CoreRows) -> list[Any]:
+    def outcome_columns(self, rows: CoreRows) -> list[Any]:
         """Return the outcomes of requests for a partition: consecutive responses of the same kind."""
-        connection, client_id, address = self.who(rows)
+        connection, client_id, address = self.client_columns(rows)
         return [
             connection, Among(self.servers, self.server_of[rows.link]).dictionary(), client_id, address,
             numbered(APIS, rows.api).dictionary(), numbered(self.names, rows.topic).dictionary(),

@@ -32,7 +32,7 @@ def frame_batch(columns: ExchangeColumns) -> Any:
     binary = pyarrow.binary()
     missing = answered < 0
     arrays = [
-        rows_at(columns.who[2], index), rows_at(columns.who[1], index),
+        rows_at(columns.leading_columns[2], index), rows_at(columns.leading_columns[1], index),
         integers(columns.rows.completed[index], "int64"),
         integers(columns.rows.ts[index], "int64"), integers(answered, "int64", missing),
         strings(requests).view(binary), strings(responses, missing).view(binary), strings(cuts).view(binary),

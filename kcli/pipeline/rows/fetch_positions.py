@@ -76,13 +76,13 @@ def completed(rows: Any, known: dict[int, list[int]]) -> Any:
     import pyarrow.compute
 
     columns = [rows.column(name).combine_chunks() for name in SEEN]
-    lacking = pyarrow.compute.or_kleene(columns[0].is_null(), columns[1].is_null())
-    lacking = pyarrow.compute.or_kleene(lacking, columns[2].is_null())
-    keys = [key_of(*each.values()) for each in rows.select(PARTITION).filter(lacking).to_pylist()]
+    incomplete = pyarrow.compute.or_kleene(columns[0].is_null(), columns[1].is_null())
+    incomplete = pyarrow.compute.or_kleene(incomplete, columns[2].is_null())
+    keys = [key_of(*each.values()) for each in rows.select(PARTITION).filter(incomplete).to_pylist()]
     for number, (name, column) in enumerate(zip(SEEN, columns, strict=True)):
         seen = (known[key][number] if key in known else UNKNOWN for key in keys)
         found = pyarrow.array([None if each == UNKNOWN else each for each in seen], pyarrow.int64())
-        whole = pyarrow.compute.coalesce(column, pyarrow.compute.replace_with_mask(column, lacking, found))
+        whole = pyarrow.compute.coalesce(column, pyarrow.compute.replace_with_mask(column, incomplete, found))
         rows = with_column(rows, name, whole)
     lag = pyarrow.compute.subtract(rows.column(SEEN[1]), rows.column(SEEN[0]))
     return with_column(rows, "lag", lag)

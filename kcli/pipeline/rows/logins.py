@@ -43,32 +43,32 @@ def name_of_login(token: bytes) -> str | None:
 def login_step(item: Exchange) -> tuple[str | None, int, str | None, str | None, str | None]:
     """Return the columns of `logins` after the connection, for a SaslHandshake or SaslAuthenticate."""
     completed = item.response_ns or item.request_ns
-    asked, answered = item.request or {}, item.response
+    request, response = item.request or {}, item.response
     if item.api_key == SASL_HANDSHAKE:
-        refused = error_name(answered["errorCode"]) if answered and answered["errorCode"] else None
-        return None, completed, None, asked.get("mechanism"), refused
-    token = bytes(asked.get("authBytes") or b"")
+        refused = error_name(response["errorCode"]) if response and response["errorCode"] else None
+        return None, completed, None, request.get("mechanism"), refused
+    token = bytes(request.get("authBytes") or b"")
     name = name_of_login(token) if item.bodies.secrets or b"\0" not in token else None
-    return principal_of(item), completed, f"User:{name}" if name else None, None, result_of(answered)
+    return principal_of(item), completed, f"User:{name}" if name else None, None, result_of(response)
 
 
-def result_of(answer: Any) -> str | None:
+def result_of(response: Any) -> str | None:
     """Return the result of a login; None if it continues (SCRAM's first response)."""
-    if answer is None:
+    if response is None:
         return "unanswered"
-    if answer["errorCode"]:
-        return error_name(answer["errorCode"])
-    if token_refused(answer):
+    if response["errorCode"]:
+        return error_name(response["errorCode"])
+    if token_refused(response):
         return error_name(SASL_AUTHENTICATION_FAILED)
-    return None if bytes(answer["authBytes"] or b"").startswith(b"r=") else "accepted"
+    return None if bytes(response["authBytes"] or b"").startswith(b"r=") else "accepted"
 
 
-def token_refused(answer: Any) -> str | None:
+def token_refused(response: Any) -> str | None:
     """Return the status with which a response of OAUTHBEARER refuses a token ("invalid_token"); None if it does not."""
-    said = bytes(answer.get("authBytes") or b"")
+    message = bytes(response.get("authBytes") or b"")
     with suppress(ValueError, RecursionError):
-        told = json.loads(said) if said.startswith(b"{") and len(said) <= LONGEST else None
-        status = told.get("status") if isinstance(told, dict) else None
+        parsed = json.loads(message) if message.startswith(b"{") and len(message) <= LONGEST else None
+        status = parsed.get("status") if isinstance(parsed, dict) else None
         return status if isinstance(status, str) else None
     return None
 

@@ -24,29 +24,29 @@ class MetadataRows:
 
     def __init__(self) -> None:
         self.numbers = count(random_start())
-        self.told: dict[tuple[Any, ...], int] = {}
+        self.state_numbers: dict[tuple[Any, ...], int] = {}
         self.partitions = 0
         self.brokers: set[tuple[str, int, str]] = set()
         self.clusters: set[tuple[str, str]] = set()
         self.voters: set[tuple[str, int]] = set()
 
-    def put(self, rows: SingleRows, item: Exchange, who: Who) -> None:
+    def put(self, rows: SingleRows, item: Exchange, common: Who) -> None:
         """Put the rows of one exchange."""
         if item.api_key == METADATA:
-            self.put_metadata(rows, item, who)
+            self.put_metadata(rows, item, common)
         elif item.api_key == FIND_COORDINATOR:
-            self.put_coordinators(rows, item, who)
+            self.put_coordinators(rows, item, common)
         elif (item.request or {}).get("voterId", -1) >= 0:
             self.put_voter(rows, item.link.server, item.request["voterId"])
 
-    def put_metadata(self, rows: SingleRows, item: Exchange, who: Who) -> None:
+    def put_metadata(self, rows: SingleRows, item: Exchange, common: Who) -> None:
         """Put the rows of a Metadata request and its response."""
-        asked = (item.request or {}).get("topics")
-        everything = asked is None or (asked == [] and item.api_version == 0)
+        requested = (item.request or {}).get("topics")
+        everything = requested is None or (requested == [] and item.api_version == 0)
         topics = (item.response or {}).get("topics") or ()
         number = len(topics) if item.cut.response is None else None
-        rows.say("metadata_calls", (*who, completed(item), everything, number, item.response_bytes))
-        named = {each.get("name") for each in asked or ()}
+        rows.say("metadata_calls", (*common, completed(item), everything, number, item.response_bytes))
+        named = {each.get("name") for each in requested or ()}
         cluster = (item.link.server, (item.response or {}).get("clusterId") or "")
         if cluster[1] and cluster not in self.clusters and len(self.clusters) < KEPT:
             self.clusters.add(cluster)
@@ -58,36 +58,36 @@ class MetadataRows:
         for topic in topics:
             error, name, topic_id = error_of(topic), topic.get("name"), topic.get("topicId")
             if error:
-                told = name or topic_id
-                rows.say("metadata_topics", (*who, completed(item), told, error, told in named))
+                name_or_id = name or topic_id
+                rows.say("metadata_topics", (*common, completed(item), name_or_id, error, name_or_id in named))
             if name:
                 states = tuple(state_of(each, topic_id, addresses) for each in topic.get("partitions") or ())
-                rows.say("metadata_told", (*who, completed(item), self.number_of(rows, name, states)))
+                rows.say("metadata_told", (*common, completed(item), self.number_of(rows, name, states)))
 
     def number_of(self, rows: SingleRows, topic: str, states: tuple[tuple[Any, ...], ...]) -> int:
         """Return the number of the state of a topic's partitions in a response (see `state_of`). Put the state if it is
         new.
         """
-        told = self.told.get((topic, states))
-        if told is None:
+        number = self.state_numbers.get((topic, states))
+        if number is None:
             if self.partitions > KEPT:
-                self.told.clear()
+                self.state_numbers.clear()
                 self.partitions = 0
             self.partitions += len(states)
-            told = self.told[topic, states] = next(self.numbers)
+            number = self.state_numbers[topic, states] = next(self.numbers)
             for state in states:
-                rows.put("partition_states", (told, topic, *state))
-        return told
+                rows.put("partition_states", (number, topic, *state))
+        return number
 
-    def put_coordinators(self, rows: SingleRows, item: Exchange, who: Who) -> None:
-        """Put the coordinators that a FindCoordinator asked for, and the brokers that its response names."""
-        asked, answered = item.request or {}, response_of(item)
-        coordinators = answered.get("coordinators") or [answered]
+    def put_coordinators(self, rows: SingleRows, item: Exchange, common: Who) -> None:
+        """Put the groups and transactional ids of a FindCoordinator, and the brokers that its response names."""
+        request, response = item.request or {}, response_of(item)
+        coordinators = response.get("coordinators") or [response]
         errors = {each.get("key"): error_of(each) for each in coordinators}
-        for key in asked.get("coordinatorKeys") or [asked.get("key")]:
-            error = errors.get(key, errors.get(None)) or error_of(answered)
-            group = key if asked.get("keyType", 0) == 0 else None
-            rows.say("coordinator_asks", (*who, completed(item), group, key, error))
+        for key in request.get("coordinatorKeys") or [request.get("key")]:
+            error = errors.get(key, errors.get(None)) or error_of(response)
+            group = key if request.get("keyType", 0) == 0 else None
+            rows.say("coordinator_asks", (*common, completed(item), group, key, error))
         for each in coordinators:
             if each.get("host") and each.get("nodeId", -1) >= 0 and not each.get("errorCode"):
                 self.put_broker(rows, item, each["nodeId"], host_port(each["host"], each["port"]))

@@ -87,7 +87,7 @@ class LearnedNames:
 
     def __init__(self, context: RunContext) -> None:
         self.context = context
-        self.heard: dict[str, Names] = {}  # by file of `topic_names`; each file is read once in a run
+        self.read_files: dict[str, Names] = {}  # by file of `topic_names`; each file is read once in a run
         self.known: Names = {}
 
     def read(self) -> Names:
@@ -100,9 +100,9 @@ class LearnedNames:
         """
         known: dict[str, tuple[str, int]] = {}
         for uri in uris:
-            if uri not in self.heard:
-                self.heard[uri] = names_in(uri)
-            for topic_id, (name, since) in self.heard[uri].items():
+            if uri not in self.read_files:
+                self.read_files[uri] = names_in(uri)
+            for topic_id, (name, since) in self.read_files[uri].items():
                 if topic_id not in known or since < known[topic_id][1]:
                     known[topic_id] = name, since
         return known

@@ -33,8 +33,8 @@ def origin_pattern(text: str | None) -> re.Pattern[str] | None:
 def named_in(uri: str, pattern: re.Pattern[str] | None) -> tuple[str | None, str | None]:
     """Return the cluster and the host that a capture's path names."""
     found = None if pattern is None else pattern.search(split_query(uri)[0])
-    said = {} if found is None else found.groupdict()
-    return said.get("cluster"), said.get("host")
+    groups = {} if found is None else found.groupdict()
+    return groups.get("cluster"), groups.get("host")
 
 
 class Origins:
@@ -52,15 +52,15 @@ class Origins:
         import numpy
 
         found: list[tuple[str | None, ...]] = [(*named_in(uri, self.pattern), uri) for uri in captures]
-        self.said = found or [(None,) * 3]
-        for values in zip(*self.said, strict=True):  # a dictionary has each value once
+        self.values = found or [(None,) * 3]
+        for values in zip(*self.values, strict=True):  # a dictionary has each value once
             places: dict[str | None, int] = {}
             of_file = numpy.array([places.setdefault(value, len(places)) for value in values])
             self.of_files.append(([*places], of_file))
 
     def row(self) -> tuple[Any, ...]:
         """Return the values for a row of the current capture, in the order of the columns."""
-        return (*self.said[self.marks.number], self.run)
+        return (*self.values[self.marks.number], self.run)
 
     def arrays(self, rows: CoreRows) -> list[Any]:
         """Return the columns for the next rows of exchanges."""

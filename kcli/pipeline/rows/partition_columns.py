@@ -16,7 +16,7 @@ class PartitionColumns:
     def __init__(self, columns: ExchangeColumns, chosen: Mapping[str, Container[str]] | None = None) -> None:
         """Take exchanges. chosen: the columns wanted, by table; tables not in it get all their columns."""
         self.columns, self.chosen = columns, chosen or {}
-        self.exchanges = Exchanges(columns.taken, columns.who, columns.rows.version)
+        self.exchanges = Exchanges(columns.taken, columns.leading_columns, columns.rows.version)
 
     def batches(self, wanted: Container[str], *, by_day: bool = True) -> Iterator[Dated]:
         """Yield the batches of each wanted table that has rows, by day or in one batch. wanted: names of tables."""

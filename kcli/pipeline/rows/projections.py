@@ -51,7 +51,7 @@ class Paths(NamedTuple):
 
 
 COLUMNS = 8  # the core's columns for a partition
-ASKED = {"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 2}
+REQUESTED = {"partition": 0, "fetchOffset": 1, "partitionMaxBytes": 2}
 FETCHED = {
     "partitionIndex": 0,
     "errorCode": 3,
@@ -73,7 +73,7 @@ SESSION, ACKS, RESPONSE = ("sessionId?", "sessionEpoch?"), ("acks", "timeoutMs")
 # By API: the fields of the request and of the response.
 SIDES: dict[int, tuple[Paths, Paths]] = {
     FETCH: (
-        Paths(SESSION, "topics[].partitions[]", ASKED),
+        Paths(SESSION, "topics[].partitions[]", REQUESTED),
         Paths(RESPONSE, "responses[].partitions[]", FETCHED, True, ENDPOINTS),
     ),
     PRODUCE: (

@@ -18,7 +18,7 @@ def may_refuse(response: bytes | None) -> bool:
     return response is not None and any(code.to_bytes(2, "big") in response for code in CODES)
 
 
-def put_refused_records(rows: SingleRows, item: Exchange, _who: Who) -> None:
+def put_refused_records(rows: SingleRows, item: Exchange, _common: Who) -> None:
     """Put the partitions of a Produce whose records are refused."""
     for topic, _topic_id, each in partitions_in(item, item.response, "responses", "partitionResponses"):
         if each["errorCode"] in CODES:

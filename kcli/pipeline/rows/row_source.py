@@ -101,7 +101,7 @@ class RowSource(Sink):
         self.field_names = tuple(dict.fromkeys(names))
         self.counted = 0  # bytes of the exchanges that the engine gave to the taker
         self.dialect = options.get("dialect")
-        self.says = SAID in wanted
+        self.wants_calls = SAID in wanted
         self.rows = SingleRows(put, wanted, makers_for(wanted))
         secrets = bool(options.get("secrets"))
         self.records = RecordRows(secrets, decoder, self.note_fault) if RECORDS.name in wanted else None
@@ -126,18 +126,18 @@ class RowSource(Sink):
             self,
             rows=self.rows_at_once,
             forwarded=(*(self.rows.makers.keys() - FAILING), *(() if self.records is None else WITH_RECORDS)),
-            failing=FAILING if self.says else None,
+            failing=FAILING if self.wants_calls else None,
             framed=FRAMED if "fetch_frames" in wanted else (),
             headed=whole,
             texts=None if whole else TEXTS if "noted_exchanges" in wanted else (),
             fields=len(self.field_names),
             counted=not wanted.isdisjoint(COUNTED),
-            sayings=self.rows.sayings.numbers if self.says else None,
+            sayings=self.rows.sayings.numbers if self.wants_calls else None,
             since=chosen.since,
             until=chosen.until,
             positions=self.chooses("fetch_partitions", *POSITIONS),
             checksums=self.chooses("record_batches", "crc_valid"),
-            talks=self.rows.uses.talks,
+            talks=self.rows.uses.profiles,
         )
         if self.direct and chosen.is_times:
             self.compiled = self.taker
@@ -172,8 +172,8 @@ class RowSource(Sink):
 
     def voice(self, link: bytes) -> int:
         """Return the voice (see ClientUses) of a connection that is new to the core."""
-        talk = self.rows.uses.talks.get(link.decode())
-        return 0 if talk is None else self.rows.uses.number(talk)
+        profile = self.rows.uses.profiles.get(link.decode())
+        return 0 if profile is None else self.rows.uses.number(profile)
 
     def heard(self, link: bytes, voice: int, *exchange: Any) -> int:
         """Return the voice of a connection after this ApiVersions. voice: the one before."""
@@ -222,8 +222,8 @@ class RowSource(Sink):
         """Put the rows that are columns. last: also those to which later rows could still add."""
         self.tally.exchange_bytes += self.engine.message_bytes - self.counted
         self.counted = self.engine.message_bytes
-        taken = self.taker.take_columns(last)
-        columns = ExchangeColumns(taken, self.bodies.name, self.field_names, self.origins)
+        counts = self.taker.take_columns(last)
+        columns = ExchangeColumns(counts, self.bodies.name, self.field_names, self.origins)
         partitions = PartitionColumns(columns, self.chosen_columns)
         if columns.rows.count:
             self.put_exchanges(columns, partitions)

@@ -113,12 +113,12 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
                 yield from named(each)
 
 
-def put_snapshot(rows: SingleRows, item: Exchange, who: tuple[Any, ...]) -> None:
+def put_snapshot(rows: SingleRows, item: Exchange, common: tuple[Any, ...]) -> None:
     for row in facts.snapshot_parts(item):
-        rows.put("snapshot_parts", who + row)
+        rows.put("snapshot_parts", common + row)
 
 
-def put_login(rows: SingleRows, item: Exchange, _who: tuple[Any, ...]) -> None:
+def put_login(rows: SingleRows, item: Exchange, _common: tuple[Any, ...]) -> None:
     """Put the row of a login's SaslHandshake or SaslAuthenticate, unless its result is cut off."""
     if item.cut.response is None:
         rows.put("logins", (item.connection, *login_step(item)))

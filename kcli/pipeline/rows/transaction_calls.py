@@ -14,23 +14,23 @@ from kcli.schemas.errors import error_name
 ERRORS = ("errorCode", "partitionErrorCode")
 
 
-def put_transaction_call(rows: SingleRows, item: Exchange, who: Who) -> None:
+def put_transaction_call(rows: SingleRows, item: Exchange, common: Who) -> None:
     """Put an InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit or EndTxn."""
-    asked, answered = item.request or {}, response_of(item)
-    for each in asked.get("transactions") or [asked]:
+    request, response = item.request or {}, response_of(item)
+    for each in request.get("transactions") or [request]:
         made = (
             first_of(each, "transactionalId", "v3AndBelowTransactionalId"),
-            known(first_of(each, "producerId", "v3AndBelowProducerId"), answered.get("producerId")),
-            known(first_of(each, "producerEpoch", "v3AndBelowProducerEpoch"), answered.get("producerEpoch")),
-            asked.get("committed"), asked.get("transactionTimeoutMs"), partitions_added(each),
-            first_error(answered), is_answered(item),
+            known(first_of(each, "producerId", "v3AndBelowProducerId"), response.get("producerId")),
+            known(first_of(each, "producerEpoch", "v3AndBelowProducerEpoch"), response.get("producerEpoch")),
+            request.get("committed"), request.get("transactionTimeoutMs"), partitions_added(each),
+            first_error(response), is_answered(item),
         )  # fmt: skip
-        rows.say("transaction_calls", (*who, completed(item), item.bodies.name(item.api_key), *made))
+        rows.say("transaction_calls", (*common, completed(item), item.bodies.name(item.api_key), *made))
 
 
-def partitions_added(asked: dict[str, Any]) -> list[str] | None:
+def partitions_added(request: dict[str, Any]) -> list[str] | None:
     """Return the partitions that an AddPartitionsToTxn names; None for other requests."""
-    topics = first_of(asked, "topics", "v3AndBelowTopics")
+    topics = first_of(request, "topics", "v3AndBelowTopics")
     if not topics or not all("partitions" in topic and "name" in topic for topic in topics):
         return None
     return partitions_of(
@@ -38,9 +38,9 @@ def partitions_added(asked: dict[str, Any]) -> list[str] | None:
     )
 
 
-def known(asked: int | None, answered: int | None) -> int | None:
+def known(requested: int | None, returned: int | None) -> int | None:
     """Return a producer's id or epoch from the request, otherwise from the response; None if neither has it."""
-    found = answered if asked in (None, -1) else asked
+    found = returned if requested in (None, -1) else requested
     return None if found == -1 else found
 
 
@@ -54,33 +54,33 @@ def first_error(value: Any) -> str | None:
     return own or next((found for each in value.values() if (found := first_error(each))), None)
 
 
-def put_sasl_call(rows: SingleRows, item: Exchange, who: Who) -> None:
+def put_sasl_call(rows: SingleRows, item: Exchange, common: Who) -> None:
     """Put a SaslHandshake or SaslAuthenticate. A user is named only if a SCRAM message contains its name in plain text,
     or secrets are shown.
     """
-    asked, answered = item.request or {}, response_of(item)
-    user, error, message = None, error_of(answered), answered.get("errorMessage")
-    put_login(rows, item, who)
+    request, response = item.request or {}, response_of(item)
+    user, error, message = None, error_of(response), response.get("errorMessage")
+    put_login(rows, item, common)
     if item.api_key == SASL_AUTHENTICATE:
-        token = bytes(asked.get("authBytes") or b"")
+        token = bytes(request.get("authBytes") or b"")
         if token == CONFIRMED:
             return  # the refusal that it confirms was put already
         user = None if b"\0" in token and not item.bodies.secrets else name_of_login(token)
-        if status := token_refused(answered):
+        if status := token_refused(response):
             error, message = error_name(SASL_AUTHENTICATION_FAILED), status
     rows.say("sasl_calls", (
-        *who, completed(item), item.bodies.name(item.api_key), asked.get("mechanism"), user, error, message,
-        answered.get("sessionLifetimeMs"), is_answered(item),
+        *common, completed(item), item.bodies.name(item.api_key), request.get("mechanism"), user, error, message,
+        response.get("sessionLifetimeMs"), is_answered(item),
     ))  # fmt: skip
 
 
-def put_topic_changes(rows: SingleRows, item: Exchange, who: Who) -> None:
+def put_topic_changes(rows: SingleRows, item: Exchange, common: Who) -> None:
     """Put the topics of a CreateTopics or DeleteTopics; by id if neither request nor response has the name."""
-    asked, answered = item.request or {}, response_of(item)
-    results = answered.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()
+    request, response = item.request or {}, response_of(item)
+    results = response.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()
     by_key = {each.get(key): each for each in results for key in ("topicId", "name")}
-    keys = [each.get("name") or each.get("topicId") for each in asked.get("topics") or ()]
-    for key in [*keys, *(asked.get("topicNames") or ())]:
+    keys = [each.get("name") or each.get("topicId") for each in request.get("topics") or ()]
+    for key in [*keys, *(request.get("topicNames") or ())]:
         result = by_key.get(key, {})
         made = (item.bodies.name(item.api_key), result.get("name") or key, error_of(result))
-        rows.say("topic_changes", (*who, completed(item), *made))
+        rows.say("topic_changes", (*common, completed(item), *made))

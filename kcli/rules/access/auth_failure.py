@@ -14,30 +14,31 @@ RULE = Rule(
 WITH named AS (
   SELECT connection, max(mechanism) AS mechanism, max(principal) AS principal FROM sasl_calls GROUP BY connection
 ),
-went_on AS (
+logged_in AS (
   SELECT DISTINCT connection
   FROM calls
   WHERE api NOT IN ('API_VERSIONS', 'SASL_HANDSHAKE', 'SASL_AUTHENTICATE')
     AND connection IN (SELECT connection FROM named)
 ),
-unheard AS (
+without_response AS (
   SELECT s.connection, max(s.timestamp) AS timestamp
-  FROM sasl_calls s JOIN tcp t ON s.connection = t.connection LEFT JOIN went_on w ON s.connection = w.connection
+  FROM sasl_calls s JOIN tcp t ON s.connection = t.connection LEFT JOIN logged_in w ON s.connection = w.connection
   WHERE t.s_segments = 0 AND coalesce(t.c_fin_ns, t.c_rst_ns) IS NOT NULL
     AND w.connection IS NULL
   GROUP BY s.connection
 ),
-tried AS (
+failed_logins AS (
   SELECT coalesce(client_id, '') AS client_id, s.connection, s.server, s.error, s.message, s.timestamp, n.mechanism,
          n.principal
   FROM sasl_calls s JOIN named n USING (connection)
   WHERE s.error IN ('SASL_AUTHENTICATION_FAILED', 'UNSUPPORTED_SASL_MECHANISM', 'ILLEGAL_SASL_STATE')
-    OR (s.connection, s.timestamp) IN (SELECT connection, timestamp FROM unheard)
+    OR (s.connection, s.timestamp) IN (SELECT connection, timestamp FROM without_response)
 ),
-passed AS (
+accepted_logins AS (
   SELECT coalesce(client_id, '') AS client_id, count(DISTINCT connection) AS good, max(timestamp) AS last
   FROM sasl_calls
-  WHERE api = 'SASL_AUTHENTICATE' AND error IS NULL AND answered AND connection NOT IN (SELECT connection FROM tried)
+  WHERE api = 'SASL_AUTHENTICATE' AND error IS NULL AND answered
+    AND connection NOT IN (SELECT connection FROM failed_logins)
   GROUP BY 1
 )
 SELECT t.client_id, CASE WHEN count(t.principal) > 0
@@ -64,7 +65,7 @@ SELECT t.client_id, CASE WHEN count(t.principal) > 0
             THEN 'the token: its issuer, audience and scope, its life and the clocks of both sides '
                  '(sasl.login.callback.handler.class, sasl.oauthbearer.*)'
             ELSE 'user and password (sasl.jaas.config, sasl.username and sasl.password)' END AS secret
-FROM tried t LEFT JOIN passed p ON t.client_id = p.client_id
+FROM failed_logins t LEFT JOIN accepted_logins p ON t.client_id = p.client_id
 GROUP BY t.client_id
 HAVING count(*) >= CASE WHEN max(error) IS NULL THEN 3 ELSE 2 END
 """,

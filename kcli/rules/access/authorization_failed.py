@@ -8,7 +8,7 @@ RULE = Rule(
     severity=CRITICAL,
     when="errors LIKE '%AUTHORIZATION_FAILED%'",
     sql="""
-WITH met AS (SELECT client_id, connection, api, explode(errors) AS error, ns FROM calls WHERE failed),
+WITH failures AS (SELECT client_id, connection, api, explode(errors) AS error, ns FROM calls WHERE failed),
 users AS (
   SELECT connection, max(nullif(replace(principal, 'User:', ''), '')) AS principal FROM logins GROUP BY connection
 ),
@@ -46,7 +46,7 @@ SELECT m.client_id, m.error, count(*) AS refused, array_agg(DISTINCT api) AS api
                           CASE WHEN bool_and(api = 'DESCRIBE_TRANSACTIONS') THEN 'Describe' ELSE 'Write' END)
             ELSE '--delegation-token ... --operation Describe' END AS right_to_add,
        CASE WHEN count(l.connection) = count(*) THEN 'the login: it succeeded' ELSE '' END AS not_so
-FROM met m LEFT JOIN users u ON m.connection = u.connection LEFT JOIN client_groups g ON m.client_id = g.client_id
+FROM failures m LEFT JOIN users u ON m.connection = u.connection LEFT JOIN client_groups g ON m.client_id = g.client_id
 LEFT JOIN logged_in l ON m.connection = l.connection
 LEFT JOIN (SELECT DISTINCT client_id FROM inner_clients) AS i ON m.client_id = i.client_id
 WHERE error IN ('GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED', 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED',

@@ -22,7 +22,7 @@ late AS (
          {CLIENT_END} AS client_ns
   FROM logins_of l JOIN conns c ON l.connection = c.connection
 ),
-cuts AS (
+closed_by_broker AS (
   SELECT client_id, count(*) AS cut, array_agg(DISTINCT server) AS servers, min(server_ns) AS first_ns,
          max(server_ns) AS last_ns
   FROM late
@@ -30,16 +30,16 @@ cuts AS (
     AND (server_ns - login_ns) / 1e6 >= 0.95 * lifetime_ms
   GROUP BY client_id
 ),
-good AS (
+lifetimes AS (
   SELECT client_id, max(lifetime_ms) / 1e3 AS lifetime_seconds, max(mechanism) AS mechanism,
          min(login_ns + 950000 * lifetime_ms) AS over_ns
   FROM logins_of
   GROUP BY client_id
 ),
-worn AS (
+refused_logins AS (
   SELECT g.client_id, count(*) AS refused, array_agg(DISTINCT s.server) AS servers, min(s.completed_ns) AS first_ns,
          max(s.completed_ns) AS last_ns
-  FROM good g JOIN sasl_calls s ON g.client_id = coalesce(s.client_id, '') AND s.completed_ns >= g.over_ns
+  FROM lifetimes g JOIN sasl_calls s ON g.client_id = coalesce(s.client_id, '') AND s.completed_ns >= g.over_ns
   WHERE s.error = 'SASL_AUTHENTICATION_FAILED' AND g.mechanism = 'OAUTHBEARER'
   GROUP BY g.client_id
 )
@@ -47,7 +47,8 @@ SELECT g.client_id, coalesce(cut, 0) AS cut, coalesce(refused, 0) AS refused, li
        coalesce(cut, 0) + coalesce(refused, 0) AS weight, coalesce(c.servers, w.servers) AS servers,
        least(coalesce(c.first_ns, w.first_ns), coalesce(w.first_ns, c.first_ns)) AS first_ns,
        greatest(coalesce(c.last_ns, w.last_ns), coalesce(w.last_ns, c.last_ns)) AS last_ns
-FROM good g LEFT JOIN cuts c ON g.client_id = c.client_id LEFT JOIN worn w ON g.client_id = w.client_id
+FROM lifetimes g LEFT JOIN closed_by_broker c ON g.client_id = c.client_id
+LEFT JOIN refused_logins w ON g.client_id = w.client_id
 WHERE cut >= 2 OR refused >= 2
 """,
     subject={"client": "client_id"},

@@ -28,7 +28,7 @@ steady AS (
   FROM refused r
   WHERE NOT EXISTS (SELECT 1 FROM outage_windows o WHERE r.ns BETWEEN o.from_ns AND o.to_ns)
 ),
-good AS (
+existing AS (
   SELECT topic
   FROM metadata_partitions
   UNION ALL
@@ -51,7 +51,7 @@ SELECT coalesce(r.client_id, '') AS client_id, r.topic, count(*) AS refused, arr
        CASE WHEN count(DISTINCT r.connection) < 0.3 * max(c.connections) THEN 'connection-churn' END AS spares
 FROM refused r LEFT JOIN clients c ON coalesce(r.client_id, '') = c.client_id
 LEFT JOIN steady s ON r.client_id IS NOT DISTINCT FROM s.client_id AND r.topic = s.topic
-WHERE r.topic NOT IN (SELECT topic FROM good WHERE topic IS NOT NULL)
+WHERE r.topic NOT IN (SELECT topic FROM existing WHERE topic IS NOT NULL)
 GROUP BY 1, 2
 HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
   AND (max(s.topic) IS NOT NULL OR count(*) >= 2 * count(DISTINCT r.connection))

@@ -20,7 +20,7 @@ RULE = Rule(
     severity=CRITICAL,
     when="unreached > 0",
     sql="""
-WITH tried AS (
+WITH connects AS (
   SELECT place, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS accepted,
          sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
          sum(CASE WHEN s_rst_ns IS NULL AND NOT accepted THEN last_ns - first_ns ELSE 0 END) / 1e9 AS waited_seconds,
@@ -40,7 +40,7 @@ working AS (
                     'SASL_AUTHENTICATE', 'GET_TELEMETRY_SUBSCRIPTIONS')
     OR (failed AND array_contains(errors, 'GROUP_AUTHORIZATION_FAILED'))
 ),
-asking AS (
+requesters AS (
   SELECT k.*, w.client_id IS NOT NULL AS works, bool_or(w.client_id IS NOT NULL) OVER (PARTITION BY server) AS proven
   FROM (
     SELECT m.server, coalesce(m.client_id, '') AS client_id, count(*) AS asked, min(m.completed_ns) AS began_ns,
@@ -63,7 +63,7 @@ sent AS (
       SELECT server, node_id, address, address NOT LIKE '[%' AND lower(address) != upper(address) AS named
       FROM advertised
     ) AS n
-  ) AS a LEFT JOIN tried t USING (place)
+  ) AS a LEFT JOIN connects t USING (place)
 ),
 away AS (
   SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns,
@@ -74,7 +74,7 @@ away AS (
     SELECT s.*, k.server AS listener, k.client_id, asked, began_ns, ended_ns, blind AND NOT proven AS lost_all,
            attempts IS NULL OR (named AND accepted > 0 AND NOT proven) AS untried,
            CASE WHEN maybe THEN told_of_topics ELSE told_well END AS told
-    FROM sent s JOIN asking k ON s.server = k.server
+    FROM sent s JOIN requesters k ON s.server = k.server
     WHERE address != s.server AND NOT works
   ) AS l
   WHERE CASE WHEN untried THEN lost_all AND told >= 1

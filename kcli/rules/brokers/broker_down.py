@@ -10,7 +10,7 @@ RULE = Rule(
     severity=CRITICAL,
     when="unreached > 0 AND refused_connections >= 2",
     sql="""
-WITH tried AS (
+WITH connects AS (
   SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS taken,
          sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
          array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL) AS clients, min(first_ns) AS first_ns,
@@ -26,7 +26,7 @@ others AS (
 )
 SELECT broker, broker_name, t.attempts, t.refused, o.reached, t.first_ns, t.last_ns,
        (t.last_ns - t.first_ns) / 1e9 AS seconds, t.refused AS weight
-FROM tried t JOIN others o ON t.address = o.address JOIN brokers b ON t.address = b.server
+FROM connects t JOIN others o ON t.address = o.address JOIN brokers b ON t.address = b.server
 WHERE t.taken = 0 AND t.refused >= 2 AND t.refused >= 0.8 * t.attempts AND (t.last_ns - t.first_ns) / 1e9 >= 0.5
 """,
     subject={"broker": "broker"},

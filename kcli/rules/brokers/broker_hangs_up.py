@@ -45,7 +45,7 @@ half_sent AS (
     AND connection IN (SELECT connection FROM cuts)
   GROUP BY connection
 ),
-taken AS (
+accepted_requests AS (
   SELECT server, max(request_bytes) AS most_bytes,
          bool_or(api NOT IN ('API_VERSIONS', 'SASL_HANDSHAKE', 'SASL_AUTHENTICATE')) AS works
   FROM calls
@@ -53,7 +53,7 @@ taken AS (
   GROUP BY server
 ),
 spoken AS (SELECT DISTINCT api, api_version FROM calls WHERE response_bytes IS NOT NULL),
-beside AS (
+other_connections AS (
   SELECT server, host, min(first_ns) AS from_ns, max(last_ns) AS to_ns
   FROM conns
   WHERE response_bytes > 0
@@ -71,10 +71,10 @@ reasons AS (
   FROM cuts c
   LEFT JOIN waiting w ON w.connection = c.connection
   LEFT JOIN half_sent h ON h.connection = c.connection
-  LEFT JOIN taken t ON t.server = c.server
+  LEFT JOIN accepted_requests t ON t.server = c.server
   LEFT JOIN spoken s ON s.api = w.api AND s.api_version = w.api_version
   LEFT JOIN (SELECT DISTINCT server FROM sasl_calls) AS l ON l.server = c.server
-  LEFT JOIN beside b ON b.server = c.server AND b.host = c.host
+  LEFT JOIN other_connections b ON b.server = c.server AND b.host = c.host
   WHERE w.connection IS NOT NULL OR h.connection IS NOT NULL
 ),
 summed AS (

@@ -19,7 +19,7 @@ WITH waits AS (
   FROM conns
   WHERE opened AND (s_syn_ns IS NULL AND s_segments = 0 OR syn_ms >= 3000) AND host != broker_host
 ),
-lost AS (
+unanswered_syns AS (
   SELECT server, host, count(*) AS attempts, sum(syns) AS syns, min(first_ns) AS from_ns, max(last_ns) AS last_ns,
          array_agg(DISTINCT client) AS ends
   FROM waits
@@ -30,20 +30,20 @@ answers AS (
   SELECT server, host, min(ns) AS ns
   FROM (
     SELECT l.server, l.host, c.completed_ns AS ns
-    FROM lost l JOIN calls c ON c.server = l.server AND c.address = l.host
+    FROM unanswered_syns l JOIN calls c ON c.server = l.server AND c.address = l.host
     WHERE c.response_bytes IS NOT NULL AND c.completed_ns > l.from_ns + 1000000000
     UNION ALL
     SELECT l.server, l.host, c.s_syn_ns
-    FROM lost l JOIN conns c ON c.server = l.server AND c.host = l.host
+    FROM unanswered_syns l JOIN conns c ON c.server = l.server AND c.host = l.host
     WHERE c.s_syn_ns >= l.from_ns
   ) AS heard_again
   GROUP BY server, host
 ),
 spans AS (
   SELECT l.server, l.host, attempts, syns, ends, from_ns, least(last_ns, coalesce(ns, last_ns)) AS to_ns
-  FROM lost l LEFT JOIN answers a ON a.server = l.server AND a.host = l.host
+  FROM unanswered_syns l LEFT JOIN answers a ON a.server = l.server AND a.host = l.host
 ),
-well AS (
+reachable AS (
   SELECT DISTINCT l.server, l.host
   FROM spans l
   JOIN calls c
@@ -63,7 +63,7 @@ meanwhile AS (
 cut AS (
   SELECT l.server, l.host, attempts, syns, ends, from_ns, to_ns, coalesce(to_others, 0) AS to_others
   FROM spans l
-  JOIN well w ON w.server = l.server AND w.host = l.host
+  JOIN reachable w ON w.server = l.server AND w.host = l.host
   LEFT JOIN meanwhile m ON m.server = l.server AND m.host = l.host
   WHERE to_ns - from_ns >= 3000000000
 ),
@@ -89,7 +89,7 @@ cut_off AS (
   JOIN conns c ON c.server = s.server AND c.c_unacked_resent >= 3 AND c.c_unacked_ns BETWEEN s.from_ns - 10000000000
                                                                                        AND s.to_ns
 ),
-asking AS (
+requesters AS (
   SELECT s.server, array_agg(DISTINCT o.host) AS hosts,
          array_agg(DISTINCT k.client_id) FILTER (WHERE NOT k.inner_client) AS clients
   FROM by_server s
@@ -112,7 +112,7 @@ SELECT s.server, broker, broker_name, a.hosts, attempts, syns, clients, (to_ns -
                  'session' END AS advised
 FROM by_server s
 JOIN brokers b ON s.server = b.server
-JOIN asking a ON a.server = s.server
+JOIN requesters a ON a.server = s.server
 LEFT JOIN left_alone l ON l.server = s.server
 WHERE to_others > 0 OR l.connections IS NULL
 """,

@@ -33,7 +33,7 @@ terms AS (
   WHERE leader >= 0
   GROUP BY topic, partition, leader_epoch, leader
 ),
-told AS (
+leader_terms AS (
   SELECT topic, partition, ns, leader,
          lag(leader) OVER (PARTITION BY topic, partition ORDER BY leader_epoch, ns) AS before
   FROM terms
@@ -42,7 +42,7 @@ moves AS (
   SELECT topic, sum(moves) AS moves, max(moves) AS most_moves
   FROM (
     SELECT topic, partition, count(*) AS moves
-    FROM told t
+    FROM leader_terms t
     WHERE before != leader
       AND NOT EXISTS (SELECT 1 FROM outage_windows o WHERE t.ns BETWEEN o.from_ns AND o.to_ns)
     GROUP BY topic, partition

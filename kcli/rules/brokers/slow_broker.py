@@ -68,7 +68,7 @@ by_server AS (
   FROM plain
   GROUP BY server
 ),
-asked_else AS (
+requests_by_server AS (
   SELECT server, count(*) AS requests
   FROM timed
   WHERE api != 'METADATA' AND own_ms IS NOT NULL AND NOT inner_client
@@ -171,7 +171,7 @@ LEFT JOIN covered v ON c.server = v.server
 LEFT JOIN waiters w ON c.server = w.server
 LEFT JOIN replicated r ON c.server = r.server
 LEFT JOIN silent i ON c.server = i.server
-LEFT JOIN asked_else e ON c.server = e.server
+LEFT JOIN requests_by_server e ON c.server = e.server
 LEFT JOIN slower a ON c.server = a.server
 JOIN server_spans t ON c.server = t.server
 WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20

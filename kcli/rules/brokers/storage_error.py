@@ -10,7 +10,7 @@ RULE = Rule(
     severity=CRITICAL,
     when="errors LIKE '%,KAFKA_STORAGE_ERROR,%'",
     sql="""
-WITH met AS (
+WITH storage_errors AS (
   SELECT server, client_id, topic, partition, ns FROM produced WHERE error = 'KAFKA_STORAGE_ERROR'
   UNION ALL
   SELECT server, client_id, topic, partition, ns FROM fetched WHERE error = 'KAFKA_STORAGE_ERROR'
@@ -18,7 +18,7 @@ WITH met AS (
 SELECT broker, broker_name, count(*) AS errors, count(DISTINCT concat(topic, '-', partition)) AS partitions,
        array_agg(DISTINCT topic) AS topics, array_agg(DISTINCT client_id) AS clients, min(ns) AS first_ns,
        max(ns) AS last_ns, count(*) AS weight
-FROM met m JOIN brokers b ON m.server = b.server
+FROM storage_errors m JOIN brokers b ON m.server = b.server
 GROUP BY broker, broker_name
 HAVING count(*) >= 2
 """,

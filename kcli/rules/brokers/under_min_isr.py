@@ -34,7 +34,7 @@ left_waiting AS (
   FROM waiting
   GROUP BY topic
 ),
-hit AS (
+affected AS (
   SELECT topic, array_agg(DISTINCT client_id) AS clients,
          array_agg(DISTINCT concat(topic, '-', partition)) AS partitions
   FROM (SELECT topic, partition, client_id FROM refused UNION SELECT topic, partition, client_id FROM waiting) AS w
@@ -59,7 +59,7 @@ replicas AS (
   FROM latest
   WHERE (topic, partition) IN (SELECT topic, partition FROM refused)
 ),
-quiet AS (
+silent_followers AS (
   SELECT DISTINCT topic, CAST(replica_id AS STRING) AS replica
   FROM (
     SELECT t.topic, c.server, c.replica_id,
@@ -75,13 +75,13 @@ quiet AS (
   ) AS f
   WHERE meanwhile = 0
 ),
-short AS (
+missing_replicas AS (
   SELECT topic, replica, 'the ISR in Metadata' AS told_by
   FROM replicas
   WHERE NOT concat(',', isr, ',') LIKE concat('%,', replica, ',%')
   UNION
   SELECT q.topic, q.replica, 'a follower that no longer fetches'
-  FROM quiet q
+  FROM silent_followers q
   WHERE q.topic NOT IN (SELECT topic FROM replicas) OR (q.topic, q.replica) IN (SELECT topic, replica FROM replicas)
   UNION
   SELECT t.topic, r.replica, 'a broker that went away'
@@ -90,10 +90,11 @@ short AS (
   JOIN nodes n ON CAST(n.node_id AS STRING) = r.replica
   JOIN outages o ON o.server = n.server AND o.gone_ns < t.last_ns AND coalesce(o.back_ns, t.last_ns) > t.first_ns
 ),
-away AS (
+missing_by_topic AS (
   SELECT s.topic, array_agg(DISTINCT replica) AS missing, array_agg(DISTINCT told_by) AS told_by,
          array_agg(DISTINCT coalesce(b.broker_name, replica)) AS missing_brokers
-  FROM short s LEFT JOIN nodes n ON CAST(n.node_id AS STRING) = s.replica LEFT JOIN brokers b ON n.server = b.server
+  FROM missing_replicas s LEFT JOIN nodes n ON CAST(n.node_id AS STRING) = s.replica
+  LEFT JOIN brokers b ON n.server = b.server
   GROUP BY s.topic
 ),
 -- What the same leaders take meanwhile.
@@ -110,10 +111,10 @@ named AS (
   SELECT topic, array_agg(DISTINCT name) AS broker
   FROM (
     SELECT topic, replica AS name
-    FROM short
+    FROM missing_replicas
     UNION
     SELECT topic, n.server
-    FROM short s JOIN nodes n ON CAST(n.node_id AS STRING) = s.replica
+    FROM missing_replicas s JOIN nodes n ON CAST(n.node_id AS STRING) = s.replica
   ) AS names
   GROUP BY topic
 )
@@ -137,9 +138,9 @@ SELECT t.topic, refused, errors, clients, h.partitions, t.partitions AS hit_part
                  'their brokers back, or let them catch up; do not lower min.insync.replicas to hide the problem'
        END AS advised
 FROM turned t
-JOIN hit h ON t.topic = h.topic
+JOIN affected h ON t.topic = h.topic
 LEFT JOIN left_waiting w ON t.topic = w.topic
-LEFT JOIN away a ON t.topic = a.topic
+LEFT JOIN missing_by_topic a ON t.topic = a.topic
 LEFT JOIN named n ON t.topic = n.topic
 LEFT JOIN taken k ON t.topic = k.topic
 """,

@@ -30,7 +30,7 @@ marked AS (
   LEFT JOIN filled f ON c.connection = f.connection AND c.correlation_id = f.correlation_id
 ),
 windows AS ({busy_windows("(SELECT client_id, ns FROM marked WHERE empty)", 24)}),
-looked AS (
+in_windows AS (
   SELECT m.*
   FROM marked m JOIN windows w ON m.client_id = w.client_id AND m.ns BETWEEN from_ns AND to_ns
 ),
@@ -40,7 +40,7 @@ of_one AS (
     SELECT client_id, server, {OF_ONE} AS of_one
     FROM (
       SELECT client_id, server, connection, count(*) AS requests, min(ns) AS first_ns, max(ns) AS last_ns
-      FROM looked
+      FROM in_windows
       GROUP BY client_id, server, connection
     ) AS by_connection
     GROUP BY client_id, server
@@ -48,12 +48,12 @@ of_one AS (
   GROUP BY client_id
   HAVING sum(of_one) >= 200
 ),
-asked AS (
+by_client AS (
   SELECT client_id, count(*) AS fetches, sum(CASE WHEN empty THEN 1 ELSE 0 END) AS empty,
          greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds, min(ns) AS first_ns, max(ns) AS last_ns,
          percentile_approx(max_wait_ms, 0.5) AS max_wait_ms, percentile_approx(latency_ms, 0.5) AS median_ms,
          min(min_bytes) AS min_bytes, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed
-  FROM looked
+  FROM in_windows
   WHERE client_id IN (SELECT client_id FROM of_one)
   GROUP BY client_id
   HAVING sum(CASE WHEN failed THEN 1 ELSE 0 END) < 0.2 * count(*)
@@ -64,7 +64,7 @@ emptied AS (
     SELECT *, avg(empty) OVER (PARTITION BY client_id) AS usual
     FROM (
       SELECT client_id, floor(ns / 1e9) AS second, sum(CASE WHEN empty THEN 1 ELSE 0 END) AS empty
-      FROM looked
+      FROM in_windows
       GROUP BY 1, 2
     ) AS by_second
   ) AS seconds
@@ -76,7 +76,7 @@ SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, a.empty, m
             WHEN max_wait_ms > 50
               THEN 'find out why the broker answers at once, although it may wait: kcli decode shows the Fetches'
             END AS advised
-FROM asked a
+FROM by_client a
 JOIN of_one o ON a.client_id = o.client_id
 JOIN emptied e ON a.client_id = e.client_id
 JOIN often t ON a.client_id = t.client_id

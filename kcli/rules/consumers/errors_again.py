@@ -8,11 +8,12 @@ RULE = Rule(
     title="errors that repeat without end",
     when="failed >= 10 AND seconds >= 3",
     sql=f"""
-WITH met AS (SELECT client_id, api, explode(errors) AS error, ns, server FROM calls WHERE NOT inner_client AND failed),
+WITH failures AS (SELECT client_id, api, explode(errors) AS error, ns, server
+             FROM calls WHERE NOT inner_client AND failed),
 counted AS (
   SELECT m.client_id, m.api, m.error, count(*) AS answers, (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns,
          max(ns) AS last_ns, array_agg(DISTINCT server) AS servers
-  FROM met m
+  FROM failures m
   WHERE {TROUBLES}
   GROUP BY m.client_id, m.api, m.error
   HAVING count(*) >= 10 AND max(ns) - min(ns) >= 3000000000

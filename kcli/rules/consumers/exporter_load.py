@@ -12,7 +12,7 @@ RULE = Rule(
     title="exporters that load the cluster",
     when="most_looks >= 100 AND seconds >= 4",
     sql=f"""
-WITH looks AS (
+WITH admin_requests AS (
   SELECT client_id, ns, api, response_bytes, latency_ms
   FROM calls
   WHERE api IN {LOOKS} AND NOT inner_client
@@ -22,8 +22,8 @@ WITH looks AS (
       WHERE api IN {WORK}
     )
 ),
-windows AS ({busy_windows("looks", 15)}),
-looked AS (
+windows AS ({busy_windows("admin_requests", 15)}),
+by_client AS (
   SELECT client_id, count(*) AS requests, array_agg(DISTINCT api) AS apis,
          sum(coalesce(response_bytes, 0)) AS response_bytes, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
          min(ns) AS first_ns, max(ns) AS last_ns, max(all_seconds) AS all_seconds,
@@ -31,14 +31,14 @@ looked AS (
          sum(CASE WHEN ns - before_ns >= 500000000 THEN ns - before_ns ELSE 0 END) / 1e9 AS rested_seconds
   FROM (
     SELECT l.*, all_seconds, lag(ns) OVER (PARTITION BY l.client_id ORDER BY ns) AS before_ns
-    FROM looks l JOIN windows w ON l.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
+    FROM admin_requests l JOIN windows w ON l.client_id = w.client_id AND ns BETWEEN from_ns AND to_ns
   ) AS l
   GROUP BY client_id
   HAVING count(*) >= 100
 ),
-everyone AS (
+all_clients AS (
   SELECT l.client_id, count(*) AS requests, sum(own_ms) / 1e3 AS broker_seconds
-  FROM looked l JOIN timed t ON t.ns BETWEEN l.first_ns AND l.last_ns
+  FROM by_client l JOIN timed t ON t.ns BETWEEN l.first_ns AND l.last_ns
   WHERE NOT inner_client
   GROUP BY l.client_id
 ),
@@ -56,7 +56,7 @@ shared AS (
            CASE WHEN l.broker_seconds >= 0.05 * l.seconds
                   THEN 1e2 * l.broker_seconds / nullif(e.broker_seconds, 0) ELSE 0 END
          ) AS share
-  FROM looked l JOIN everyone e ON l.client_id = e.client_id
+  FROM by_client l JOIN all_clients e ON l.client_id = e.client_id
 )
 SELECT l.client_id, l.requests, apis, per_second, l.response_bytes, l.response_bytes / 1e6 AS megabytes, seconds,
        {OF_TIME}, broker_seconds, first_ns, last_ns, percent, percent_of_time, rested_seconds, l.requests AS weight,

@@ -7,7 +7,7 @@ RULE = Rule(
     title="fetch sessions that are refused or evicted",
     when="refused_sessions >= 5 OR errors LIKE '%,FETCH_SESSION_ID_NOT_FOUND,%'",
     sql="""
-WITH asked AS (
+WITH by_client AS (
   SELECT server, client_id, inner_client, count(*) AS fetches,
          sum(CASE WHEN session_epoch = 0 AND granted_id = 0 AND NOT failed AND response_bytes IS NOT NULL THEN 1
                   ELSE 0 END) AS refused,
@@ -21,16 +21,16 @@ WITH asked AS (
   WHERE api = 'FETCH' AND session_epoch IS NOT NULL AND session_epoch >= 0
   GROUP BY server, client_id, inner_client
 ),
-hit AS (SELECT * FROM asked WHERE (refused >= 5 AND refused >= 0.2 * fetches) OR evicted >= 2)
+affected AS (SELECT * FROM by_client WHERE (refused >= 5 AND refused >= 0.2 * fetches) OR evicted >= 2)
 SELECT h.server, b.broker, b.broker_name, array_agg(DISTINCT h.client_id) AS clients, sum(h.refused) AS refused,
        sum(h.evicted) AS evicted, sum(h.full_fetches) AS full_fetches, sum(h.fetches) AS fetches,
        sum(h.request_bytes) AS request_bytes, coalesce(max(others), 0) AS others_with_sessions,
        min(h.first_ns) AS first_ns, max(h.last_ns) AS last_ns,
        sum(h.refused + h.evicted) AS weight
-FROM hit h
+FROM affected h
 JOIN brokers b ON h.server = b.server
 LEFT JOIN (
-  SELECT server, count(*) AS others FROM asked WHERE incremental > 0 AND refused = 0 GROUP BY server
+  SELECT server, count(*) AS others FROM by_client WHERE incremental > 0 AND refused = 0 GROUP BY server
 ) AS w ON h.server = w.server
 GROUP BY h.server, b.broker, b.broker_name
 """,

@@ -44,7 +44,7 @@ by_server AS (
   FROM by_connection
   GROUP BY client_id, server
 ),
-asked AS (
+by_client AS (
   SELECT client_id, sum(of_one) AS of_one, sum(requests) AS requests, sum(of_all_topics) AS of_all_topics,
          max(topics) AS topics, sum(response_bytes) AS response_bytes, min(first_ns) AS first_ns,
          max(last_ns) AS last_ns, greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS seconds
@@ -53,7 +53,7 @@ asked AS (
 ),
 meanwhile AS (
   SELECT a.client_id, e.client_id AS other, count(*) AS requests
-  FROM asked a JOIN each_ask e ON e.client_id != a.client_id AND e.ns BETWEEN a.first_ns AND a.last_ns
+  FROM by_client a JOIN each_ask e ON e.client_id != a.client_id AND e.ns BETWEEN a.first_ns AND a.last_ns
   GROUP BY a.client_id, e.client_id
 )
 SELECT a.*, {OF_TIME}, requests / seconds AS per_second, response_bytes / 1e6 AS megabytes, requests AS weight,
@@ -63,7 +63,7 @@ SELECT a.*, {OF_TIME}, requests / seconds AS per_second, response_bytes / 1e6 AS
               SELECT sum(response_bytes) FROM calls c WHERE c.client_id = a.client_id AND c.api IN {LOOKS}
             )
               THEN 'exporter-load' END AS spares
-FROM asked a JOIN windows USING (client_id)
+FROM by_client a JOIN windows USING (client_id)
 WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND of_one >= 20 AND of_one / seconds >= 3
   AND of_all_topics >= 0.5 * requests
 """,

@@ -13,7 +13,7 @@ RULE = Rule(
     title="clients that do not wait for responses",
     when="left_connections >= 3 AND left_seconds >= 2",
     sql=f"""
-WITH hung AS (
+WITH closed_early AS (
   SELECT *
   FROM (
     SELECT c.connection, coalesce(c.client_id, '') AS client_id,
@@ -27,7 +27,7 @@ WITH hung AS (
 ),
 reset AS (
   SELECT h.connection
-  FROM hung h JOIN undecodable u ON u.connection = h.connection
+  FROM closed_early h JOIN undecodable u ON u.connection = h.connection
   WHERE event IN ('gap', 'truncated', 'undecodable')
   GROUP BY h.connection
   HAVING min(unix_micros(u.timestamp) * 1000 - h.end_ns) > 0
@@ -35,7 +35,7 @@ reset AS (
 open AS (
   SELECT h.client_id, h.connection, h.end_ns, x.server, x.api, x.ns, x.max_wait_ms, x.completed_ns, x.response_bytes,
          r.connection IS NOT NULL AS is_reset
-  FROM hung h
+  FROM closed_early h
   JOIN calls x
     ON x.connection = h.connection AND x.ns < h.end_ns AND (x.response_bytes IS NULL OR x.completed_ns > h.end_ns)
     AND NOT (x.api = 'PRODUCE' AND x.acks = 0)
@@ -77,12 +77,13 @@ summed AS (
   FROM pending
   GROUP BY client_id
 ),
-asked AS (
+requests_sent AS (
   SELECT s.client_id, count(*) AS requests
   FROM summed s JOIN calls c ON c.client_id = s.client_id AND c.api = s.api
   GROUP BY s.client_id
 ),
-again AS (SELECT client_id, count(*) AS connections FROM conns WHERE client_id IS NOT NULL GROUP BY client_id)
+connections_opened AS (SELECT client_id, count(*) AS connections
+                       FROM conns WHERE client_id IS NOT NULL GROUP BY client_id)
 SELECT s.client_id, g.groups, gave_up, api, requests, after_ms, least_ms, max_wait_ms, answered_later, seconds,
        connections,
        CASE WHEN max_wait_ms IS NULL THEN ''
@@ -90,8 +91,8 @@ SELECT s.client_id, g.groups, gave_up, api, requests, after_ms, least_ms, max_wa
        s.last_ns, gave_up AS weight,
        CASE WHEN max_wait_ms < least_ms AND gave_up < 0.1 * requests THEN 'info' ELSE 'warning' END AS severity
 FROM summed s
-JOIN again a ON s.client_id = a.client_id
-JOIN asked q ON s.client_id = q.client_id
+JOIN connections_opened a ON s.client_id = a.client_id
+JOIN requests_sent q ON s.client_id = q.client_id
 JOIN moments m ON s.client_id = m.client_id
 LEFT JOIN client_groups g ON s.client_id = g.client_id
 WHERE moments >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= greatest(0.35 * after_ms, 250)
@@ -126,5 +127,5 @@ WHERE moments >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= grea
         "fetch-session-evictions": ("client",),
         "sessions-never-reused": ("client",),
     },
-    rests_on=("hung",),
+    rests_on=("closed_early",),
 )

@@ -10,15 +10,15 @@ RULE = Rule(
     title="clients throttled by quotas",
     when="throttled >= 2",
     sql=f"""
-WITH asked AS (
+WITH client_calls AS (
   SELECT client_id, ns, completed_ns, api, throttle_ms, request_bytes + coalesce(response_bytes, 0) AS bytes
   FROM calls
   WHERE NOT inner_client AND client_id IN (SELECT client_id FROM calls WHERE throttle_ms > 0)
 ),
-windows AS ({busy_windows("asked", 50, "sum(throttle_ms)")}),
+windows AS ({busy_windows("client_calls", 50, "sum(throttle_ms)")}),
 inside AS (
   SELECT a.*, all_seconds
-  FROM asked a LEFT JOIN windows w ON a.client_id = w.client_id
+  FROM client_calls a LEFT JOIN windows w ON a.client_id = w.client_id
   WHERE w.client_id IS NULL OR ns BETWEEN from_ns AND to_ns
 ),
 summed AS (

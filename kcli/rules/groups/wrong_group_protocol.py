@@ -28,13 +28,13 @@ refused AS (
     OR (error = 'GROUP_ID_NOT_FOUND' AND coalesce(generation, 0) = 0)
   GROUP BY group_id, client_id
 ),
-taken AS (
+accepted_joins AS (
   SELECT group_id, client_id, max(ns) AS ns
   FROM joins
   WHERE error IS NULL AND answered
   GROUP BY group_id, client_id
 ),
-beside AS (
+other_members AS (
   SELECT r.group_id, r.client_id, array_agg(DISTINCT j.protocols) AS others, max(j.protocols) AS other
   FROM refused r JOIN joins j ON j.group_id = r.group_id AND j.client_id != r.client_id
   WHERE j.error IS NULL AND j.answered AND j.protocols IS NOT NULL
@@ -60,8 +60,8 @@ SELECT r.*, others, refused AS weight,
                              'group.max.session.timeout.ms (1800000)' END,
                  CASE WHEN array_contains(errors, 'INVALID_GROUP_ID') THEN 'set a group.id' END) AS advised
 FROM refused r
-LEFT JOIN taken t ON t.group_id = r.group_id AND t.client_id = r.client_id AND t.ns > r.first_ns
-LEFT JOIN beside b ON b.group_id = r.group_id AND b.client_id = r.client_id
+LEFT JOIN accepted_joins t ON t.group_id = r.group_id AND t.client_id = r.client_id AND t.ns > r.first_ns
+LEFT JOIN other_members b ON b.group_id = r.group_id AND b.client_id = r.client_id
 WHERE refused >= 2 OR t.ns IS NULL
 """,
     subject={"client": "client_id", "group": "group_id"},

@@ -7,7 +7,7 @@ RULE = Rule(
     title="idle connections that are cut",
     when="unacknowledged > 0",
     sql="""
-WITH dead AS (
+WITH unacked AS (
   SELECT c.host, coalesce(client_id, '') AS client_id, connection, c.client, server,
          c_unacked_silence_ms / 1e3 AS silence, c_unacked_resent AS resent, c_unacked_ns AS since_ns
   FROM conns c
@@ -19,19 +19,19 @@ WITH dead AS (
   FROM conns c
   WHERE s_unacked_resent >= 2 AND s_unacked_silence_ms >= 1500 AND coalesce(c_last_ns, 0) <= s_unacked_ns
 ),
-well AS (
+server_alive AS (
   SELECT DISTINCT d.connection
-  FROM dead d JOIN conns o ON o.server = d.server AND o.connection != d.connection AND o.s_last_ns > d.since_ns
+  FROM unacked d JOIN conns o ON o.server = d.server AND o.connection != d.connection AND o.s_last_ns > d.since_ns
 ),
-host_well AS (
+host_alive AS (
   SELECT DISTINCT d.connection
-  FROM dead d JOIN conns o ON o.host = d.host AND o.connection != d.connection AND o.s_last_ns > d.since_ns
+  FROM unacked d JOIN conns o ON o.host = d.host AND o.connection != d.connection AND o.s_last_ns > d.since_ns
 )
 SELECT client_id, array_agg(DISTINCT client) AS ends, array_agg(DISTINCT host) AS hosts,
        count(*) AS cut, sum(resent) AS resent, min(silence) AS least_silence, max(silence) AS longest_silence,
        max(connections) AS connections, max(gap) AS longest_answered_silence, array_agg(DISTINCT server) AS servers,
        min(since_ns) AS first_ns, max(since_ns) AS last_ns, count(*) AS weight
-FROM dead d
+FROM unacked d
 JOIN (SELECT coalesce(client_id, '') AS client_id, count(*) AS connections FROM conns GROUP BY 1) AS n USING (client_id)
 LEFT JOIN (
   SELECT client_id, max(CASE WHEN response_bytes IS NOT NULL THEN gap END) AS gap
@@ -39,11 +39,11 @@ LEFT JOIN (
     SELECT client_id, response_bytes,
            (ns - lag(completed_ns) OVER (PARTITION BY connection ORDER BY ns)) / 1e9 AS gap
     FROM calls
-    WHERE client_id IN (SELECT client_id FROM dead)
+    WHERE client_id IN (SELECT client_id FROM unacked)
   ) AS c
   GROUP BY client_id
 ) AS g USING (client_id)
-WHERE connection IN (SELECT connection FROM well) AND connection IN (SELECT connection FROM host_well)
+WHERE connection IN (SELECT connection FROM server_alive) AND connection IN (SELECT connection FROM host_alive)
 GROUP BY client_id
 HAVING count(*) >= 2 OR sum(resent) >= 4
 """,

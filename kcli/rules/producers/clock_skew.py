@@ -25,22 +25,22 @@ skewed AS (
 refused AS (
   SELECT client_id, topic, count(*) AS refused FROM produced WHERE error = 'INVALID_TIMESTAMP' GROUP BY client_id, topic
 ),
-off AS (
+skewed_topics AS (
   SELECT client_id, topic, sum(batches) AS batches, min(least) AS least, max(most) AS most,
          min_by(ahead_seconds, abs(ahead_seconds)) AS ahead_seconds, min(first_ns) AS first_ns, max(last_ns) AS last_ns
   FROM skewed
   WHERE batches >= 5 AND abs(ahead_seconds) >= 600 AND p90 - p10 <= greatest(60, 0.02 * abs(ahead_seconds))
   GROUP BY client_id, topic
 ),
-wrote AS (
+written_partitions AS (
   SELECT client_id, topic, array_agg(concat(topic, '-', partition)) AS partitions
   FROM (SELECT DISTINCT client_id, topic, partition FROM stamped) AS s
   GROUP BY client_id, topic
 ),
-where_from AS (
+client_hosts AS (
   SELECT client_id, array_agg(DISTINCT address) AS hosts
   FROM (
-    SELECT DISTINCT client_id, address FROM calls WHERE client_id IN (SELECT client_id FROM off)
+    SELECT DISTINCT client_id, address FROM calls WHERE client_id IN (SELECT client_id FROM skewed_topics)
   ) AS c
   GROUP BY client_id
 )
@@ -59,10 +59,10 @@ SELECT s.client_id, s.topic, p.partitions, w.hosts, s.batches, s.most - s.least 
          SELECT max(abs(o.ahead_seconds)) FROM skewed o WHERE o.client_id != s.client_id AND abs(o.ahead_seconds) < 600
        ) AS others_seconds, CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity,
        s.batches AS weight
-FROM off s
-JOIN wrote p ON s.client_id = p.client_id AND s.topic = p.topic
+FROM skewed_topics s
+JOIN written_partitions p ON s.client_id = p.client_id AND s.topic = p.topic
 LEFT JOIN refused r ON s.client_id = r.client_id AND s.topic = r.topic
-LEFT JOIN where_from w ON s.client_id = w.client_id
+LEFT JOIN client_hosts w ON s.client_id = w.client_id
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "host": "hosts"},
     evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds"),

@@ -19,7 +19,7 @@ WITH damaged AS (
   FROM batches b JOIN calls c ON c.connection = b.connection AND c.correlation_id = b.correlation_id
   WHERE NOT b.crc_valid AND b.api != 'PRODUCE'
 ),
-came_whole AS (
+intact AS (
   SELECT DISTINCT d.server, d.topic, d.partition, d.base_offset
   FROM damaged d
   JOIN batches b
@@ -48,7 +48,7 @@ read AS (
          min(CASE WHEN w.server IS NULL THEN 0 ELSE 1 END) = 1 AS on_the_way, bool_or(inner_client) AS by_followers,
          min(ns) AS first_ns, max(ns) AS last_ns
   FROM damaged d
-  LEFT JOIN came_whole w
+  LEFT JOIN intact w
     ON w.server = d.server AND w.topic = d.topic AND w.partition = d.partition AND w.base_offset = d.base_offset
   GROUP BY d.topic, d.server
 ),

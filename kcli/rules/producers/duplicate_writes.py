@@ -34,13 +34,13 @@ sent AS (
   JOIN suspects s ON b.topic = s.topic AND b.partition = s.partition
   JOIN produced p ON {OF_BATCH}
 ),
-taken AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
+without_producer_id AS (SELECT * FROM sent WHERE producer_id < 0 AND max_timestamp > 0),
 copies AS (
   SELECT t.client_id, t.topic, t.partition, t.crc, t.records, t.ns, t.written,
          t.ns > lag(CASE WHEN t.written AND coalesce(k.c_fin_ns, k.c_rst_ns, c.completed_ns) >= c.completed_ns
                          THEN c.completed_ns END)
                   OVER (PARTITION BY t.client_id, t.topic, t.partition, t.crc ORDER BY t.ns) AS anew
-  FROM taken t
+  FROM without_producer_id t
   JOIN repeated r
     ON r.client_id = t.client_id AND r.topic = t.topic AND r.partition = t.partition AND r.crc = t.crc
     AND r.size_in_bytes = t.size_in_bytes
@@ -55,7 +55,7 @@ twice AS (
 ),
 lost AS (
   SELECT t.client_id, t.topic, t.partition, t.ns, t.records
-  FROM taken t
+  FROM without_producer_id t
   JOIN unanswered u
     ON u.connection = t.connection AND u.correlation_id = t.correlation_id AND u.topic = t.topic
     AND u.partition = t.partition

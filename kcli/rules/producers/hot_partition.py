@@ -31,21 +31,21 @@ uneven AS (
     AND (most / bytes >= 0.5 OR (most / bytes >= 0.4 AND most >= 4 * (bytes - most) / (used - 1)))
 ),
 counted AS (SELECT topic, count(DISTINCT partition) AS known FROM metadata_partitions GROUP BY topic),
-asked AS (
+used_partitions AS (
   SELECT topic, partition FROM fetched WHERE topic IN (SELECT topic FROM uneven)
   UNION
   SELECT topic, partition FROM produced WHERE topic IN (SELECT topic FROM uneven)
 ),
-everyone AS (SELECT topic, count(DISTINCT partition) AS seen FROM asked GROUP BY topic),
+used_counts AS (SELECT topic, count(DISTINCT partition) AS seen FROM used_partitions GROUP BY topic),
 leaders AS (
   SELECT m.topic, leader, count(a.partition) + count(s.server) AS seen
   FROM metadata_partitions m
-  LEFT JOIN asked a ON m.topic = a.topic AND m.partition = a.partition
+  LEFT JOIN used_partitions a ON m.topic = a.topic AND m.partition = a.partition
   LEFT JOIN server_spans s ON m.leader_address = s.server
   WHERE m.topic IN (SELECT topic FROM uneven) AND leader >= 0
   GROUP BY m.topic, leader
 ),
-away AS (SELECT topic, concat_ws(', ', array_sort(array_agg(leader))) AS brokers FROM leaders WHERE seen = 0
+unseen_leaders AS (SELECT topic, concat_ws(', ', array_sort(array_agg(leader))) AS brokers FROM leaders WHERE seen = 0
          GROUP BY topic)
 SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records, t.hot_records,
        t.used, t.first_ns, t.last_ns, t.batches, (t.last_ns - t.first_ns) / 1e9 AS seconds,
@@ -56,8 +56,8 @@ SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS parti
             THEN concat('how evenly ', t.client_id, ' writes to ', t.topic, ': no connection to broker ', a.brokers,
                         ', which leads partitions of it, is in the capture') END AS unseen,
        'a capture of the ports of all brokers' AS remedy
-FROM uneven t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN everyone e ON t.topic = e.topic
-LEFT JOIN away a ON t.topic = a.topic
+FROM uneven t LEFT JOIN counted c ON t.topic = c.topic LEFT JOIN used_counts e ON t.topic = e.topic
+LEFT JOIN unseen_leaders a ON t.topic = a.topic
 WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used), 0.7)
 """,
     subject={"partition": "partition", "topic": "topic", "client": "client_id"},

@@ -36,7 +36,7 @@ wrote AS (
   WHERE p.answered
   GROUP BY r.client_id, r.topic
 ),
-told AS (
+refused_by_topic AS (
   SELECT client_id, topic, count(*) AS refused, array_agg(DISTINCT error) AS errors,
          array_agg(DISTINCT concat(topic, '-', partition)) AS partitions, min_by(message, ns) AS message,
          min_by(first_record, ns) AS record, min(ns) AS first_ns, max(ns) AS last_ns,
@@ -71,7 +71,7 @@ SELECT t.client_id, t.topic, refused, batches, errors, partitions, message, reco
             ELSE 'look at cleanup.policy of {{topic}} (a compacted topic takes no record without a key) and at its '
                  'message.timestamp.*.max.ms; a client with Produce v8 or newer gets the reason'
        END AS advised
-FROM told t
+FROM refused_by_topic t
 LEFT JOIN wrote w ON t.client_id = w.client_id AND t.topic = w.topic
 LEFT JOIN stamped s ON t.client_id = s.client_id AND t.topic = s.topic
 """,

@@ -20,7 +20,7 @@ WITH refused AS (
   LEFT JOIN batches b ON {OF_BATCH}
   WHERE error IN ('OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID')
 ),
-taken AS (
+accepted_batches AS (
   SELECT p.topic, p.partition, p.ns, p.base_offset, b.records, b.producer_id, b.producer_epoch, b.base_sequence
   FROM produced p
   JOIN batches b ON {OF_BATCH}
@@ -31,14 +31,14 @@ followed AS (
          max(CASE WHEN t.base_sequence + t.records = r.base_sequence THEN 1 ELSE 0 END) = 1
          AND r.error = 'OUT_OF_ORDER_SEQUENCE_NUMBER' AS proven
   FROM refused r
-  JOIN taken t
+  JOIN accepted_batches t
     ON t.topic = r.topic AND t.partition = r.partition AND t.producer_id = r.producer_id
     AND t.producer_epoch = r.producer_epoch AND t.ns < r.ns
   GROUP BY r.client_id, r.topic, r.partition, r.ns, r.base_sequence, r.error
 ),
-gone AS (
+set_back AS (
   SELECT client_id, topic, partition, max(end_offset) - min_by(t.base_offset, t.ns) AS back
-  FROM followed f JOIN taken t USING (topic, partition)
+  FROM followed f JOIN accepted_batches t USING (topic, partition)
   WHERE proven AND t.ns > f.ns
   GROUP BY client_id, topic, partition
 ),
@@ -51,11 +51,11 @@ moved AS (
 sent_again AS (
   SELECT r.client_id, r.topic, r.partition, r.ns
   FROM refused r
-  JOIN taken t USING (topic, partition, producer_id, producer_epoch, base_sequence)
+  JOIN accepted_batches t USING (topic, partition, producer_id, producer_epoch, base_sequence)
   WHERE t.ns > r.ns
   GROUP BY r.client_id, r.topic, r.partition, r.ns
 ),
-told AS (
+classified AS (
   SELECT r.client_id, r.topic, r.partition, r.ns, r.error, f.proven,
          coalesce(m.moved_ns < r.ns, false) OR a.ns IS NOT NULL AS by_the_way
   FROM refused r
@@ -72,10 +72,10 @@ SELECT client_id, topic, array_agg(DISTINCT concat(topic, '-', partition)) AS pa
        l.lost, CASE WHEN l.lost IS NULL THEN '' ELSE concat('; offsets went back by ', l.lost) END AS back,
        CASE WHEN bool_or(coalesce(proven, false)) THEN 'the batch before was accepted, and is gone'
             ELSE 'without a leader that moved' END AS how
-FROM told t
+FROM classified t
 LEFT JOIN (
   SELECT client_id, topic, sum(back) AS lost
-  FROM gone
+  FROM set_back
   WHERE back > 0
   GROUP BY client_id, topic
 ) AS l USING (client_id, topic)

@@ -11,7 +11,7 @@ RULE = Rule(
     title="transactions that time out under their producer",
     when="errors LIKE '%INVALID_TXN_STATE%' OR errors LIKE '%PRODUCER_FENCED%' OR errors LIKE '%INVALID_PRODUCER_E%'",
     sql="""
-WITH asked AS (
+WITH transaction_requests AS (
   SELECT transactional_id, coalesce(client_id, '') AS client_id, producer_id, api, error, timeout_ms,
          unix_micros(timestamp) * 1000 AS ns, completed_ns
   FROM transaction_calls
@@ -19,14 +19,14 @@ WITH asked AS (
 ),
 refused AS (
   SELECT *
-  FROM asked
+  FROM transaction_requests
   WHERE api != 'INIT_PRODUCER_ID' AND error IN ('INVALID_TXN_STATE', 'PRODUCER_FENCED', 'INVALID_PRODUCER_EPOCH')
 ),
 moments AS (
   SELECT transactional_id, client_id, producer_id, api, error, ns, NULL AS since_ns, NULL AS timeout_ms FROM refused
   UNION ALL
   SELECT transactional_id, client_id, producer_id, api, NULL, completed_ns, completed_ns, timeout_ms
-  FROM asked
+  FROM transaction_requests
   WHERE api IN ('INIT_PRODUCER_ID', 'END_TXN') AND error IS NULL
 ),
 followed AS (
@@ -44,7 +44,8 @@ late AS (
 steps AS (
   SELECT producer_id, ns FROM batches WHERE api = 'PRODUCE' AND is_transactional AND NOT is_control
   UNION ALL
-  SELECT producer_id, ns FROM asked WHERE api IN ('ADD_PARTITIONS_TO_TXN', 'ADD_OFFSETS_TO_TXN') AND error IS NULL
+  SELECT producer_id, ns FROM transaction_requests
+  WHERE api IN ('ADD_PARTITIONS_TO_TXN', 'ADD_OFFSETS_TO_TXN') AND error IS NULL
 ),
 begun AS (
   SELECT producer_id, since_ns, step_ns,
@@ -65,7 +66,7 @@ SELECT transactional_id, client_id, count(*) AS refused, array_agg(DISTINCT erro
        max(ns - opened_ns) / 1e9 AS open_seconds, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
        (
          SELECT count(*)
-         FROM asked e
+         FROM transaction_requests e
          WHERE e.transactional_id = o.transactional_id AND e.api = 'END_TXN' AND e.error IS NULL
        ) AS ended
 FROM opened o

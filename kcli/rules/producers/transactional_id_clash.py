@@ -88,7 +88,7 @@ asked_first AS (
   WHERE api = 'INIT_PRODUCER_ID' AND transactional_id IN (SELECT transactional_id FROM few)
   GROUP BY transactional_id, connection
 ),
-taken AS (
+last_and_next AS (
   SELECT t.transactional_id, max(CASE WHEN a.ns < i.ns THEN a.ns END) AS before_ns,
          min(CASE WHEN a.ns > i.ns THEN a.ns END) AS after_ns
   FROM turns t
@@ -97,13 +97,13 @@ taken AS (
   WHERE link_before IS NOT NULL AND link_before != t.connection
   GROUP BY t.transactional_id, i.ns
 ),
-put_out AS (
+activity AS (
   SELECT transactional_id, max(CASE WHEN after_ns - before_ns <= 5000000000 THEN 1 ELSE 0 END) AS was_at_work
-  FROM taken
+  FROM last_and_next
   WHERE after_ns IS NOT NULL
   GROUP BY transactional_id
 ),
-told AS (SELECT s.*, was_at_work FROM summed s LEFT JOIN put_out p ON s.transactional_id = p.transactional_id)
+with_activity AS (SELECT s.*, was_at_work FROM summed s LEFT JOIN activity p ON s.transactional_id = p.transactional_id)
 SELECT *, begins AS weight,
        CASE WHEN in_turn >= enough THEN 'is in use by several producers at once'
             WHEN was_at_work = 1 THEN 'was taken from a producer that was using it'
@@ -113,7 +113,7 @@ SELECT *, begins AS weight,
             THEN concat('nothing, if it was replaced on purpose (its open transaction was aborted); ',
                         'otherwise find out what stopped the one before: GC, a frozen machine') END AS advised,
        CASE WHEN in_turn >= enough THEN 'critical' ELSE 'info' END AS severity
-FROM told
+FROM with_activity
 WHERE in_turn >= enough OR was_at_work IS NOT NULL
 """,
     subject={"transactionalId": "transactional_id", "client": "clients"},

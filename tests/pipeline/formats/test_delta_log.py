@@ -14,7 +14,7 @@ from pyarrow import compute
 from pyarrow.parquet import read_metadata
 
 from kcli.errors import InputError, UsageError
-from kcli.pipeline.formats.delta_log import DeltaLog, cause_of, location, stats_of, told
+from kcli.pipeline.formats.delta_log import DeltaLog, cause_of, clear_errors, location, stats_of
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import TableWriter
@@ -114,5 +114,8 @@ def test_an_error_of_the_library_is_a_line() -> None:
         == "Generic S3 error: Error performing GET"
     )
     for error in (OSError(full), DeltaError(full)):
-        with pytest.raises(InputError, match=r"^fleet/exchanges: No space left on device$"), told("fleet/exchanges"):
+        with (
+            pytest.raises(InputError, match=r"^fleet/exchanges: No space left on device$"),
+            clear_errors("fleet/exchanges"),
+        ):
             raise error

@@ -71,9 +71,9 @@ def read_again(path: Path, tmp_path: Path, size: int) -> tuple[list[ShuffledRang
     while wrong := list(misread(each.ends for each in made)):
         again += len(wrong)
         starts = {each.start for each in wrong}
-        made = [each for each in made if each.taken.start not in starts]
+        made = [each for each in made if each.part.start not in starts]
         made += [shuffle_range(each, again, 1, str(tmp_path / "parts")) for each in wrong]
-    return sorted(made, key=lambda each: each.taken.start), again
+    return sorted(made, key=lambda each: each.part.start), again
 
 
 @pytest.mark.parametrize(

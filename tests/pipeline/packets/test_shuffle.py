@@ -99,7 +99,7 @@ def test_several_ranges_of_a_task_share_its_files(samples: Path, tmp_path: Path)
             [Range(name, 0) for name in names], 0, Dealing(3, str(tmp_path / str(refer)), refer=refer)
         )
         sections = [each for one in made for each in one.staged]
-        assert [one.taken.uri for one in made] == names
+        assert [one.part.uri for one in made] == names
         links = {(each.share, each.link, each.origin is None) for each in sections}
         assert len({each.uri for each in sections}) == len(links) < len(sections)
         alone = [shuffle_range(Range(name, 0), 0, 3, str(tmp_path / "alone"), refer=refer) for name in names]
