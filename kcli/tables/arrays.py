@@ -47,7 +47,9 @@ def ends_of(lengths: Any) -> bytes:
 
 
 def column_of(values: Sequence[Any], kind: Any) -> Any:
-    """Return a column of an Arrow type. kind: text, bytes, lists of text, numbers, or timestamps in microseconds."""
+    """Return a column of an Arrow type. kind: text, bytes, lists of text or numbers, numbers, or timestamps in
+    microseconds.
+    """
     import numpy
     import pyarrow
 
@@ -65,11 +67,8 @@ def column_of(values: Sequence[Any], kind: Any) -> Any:
         return Among(texts(different), indexes, is_none(values)).array(kind)
     missing = is_none(values)
     if pyarrow.types.is_list(kind):
-        ends = numpy.cumsum([0, *(len(value or ()) for value in values)], dtype=numpy.int32)
-        below = texts(text for value in values for text in value or ())
-        return pyarrow.Array.from_buffers(
-            kind, len(values), [validity(missing), pyarrow.py_buffer(ends)], children=[below]
-        )
+        below = column_of([each for value in values for each in value or ()], kind.value_type)
+        return lists(below, numpy.array([len(value or ()) for value in values]), missing)
     numbers = numpy.array([0 if value is None else value for value in values])
     if pyarrow.types.is_timestamp(kind):
         return integers(numbers, "int64", missing).view(kind)
@@ -87,6 +86,16 @@ def batch_of_columns(columns: Sequence[Sequence[Any]], schema: Any) -> Any:
 
     arrays = [column_of(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pyarrow.record_batch(arrays, schema=schema)
+
+
+def lists(below: Any, lengths: Any, missing: Any = None) -> Any:
+    """Return a column of lists. below: an Arrow array of the values of all lists; lengths: of each list; missing: mask
+    of the nulls.
+    """
+    import pyarrow
+
+    buffers = [validity(missing), pyarrow.py_buffer(ends_of(lengths))]
+    return pyarrow.Array.from_buffers(pyarrow.list_(below.type), len(lengths), buffers, children=[below])
 
 
 class Among(NamedTuple):

@@ -1,8 +1,8 @@
 """Defines a table: its columns, each with a type and a comment.
 
 A kind is the name of an Arrow type, or "instant" (a timestamp in microseconds, UTC, as Spark reads no nanoseconds),
-"strings" (a list of strings), or "headers" (a list of record headers). A `?` after it means that the column may be
-null.
+"strings" or "integers" (a list of them), or "headers" (a list of record headers). A `?` after it means that the column
+may be null.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """kind: the name of an Arrow type, "instant", "strings" or "headers". text: the comment. nullable: some rows are
-    null.
+    """kind: the name of an Arrow type, "instant", "strings", "integers" or "headers". text: the comment. nullable: some
+    rows are null.
     """
 
     name: str
@@ -63,8 +63,9 @@ def define(tables: dict[str, Table], name: str, text: str, *parts: str | Sequenc
 
 # DuckDB's types by kind.
 DUCKDB_TYPES = {
-    "string": "VARCHAR", "strings": "VARCHAR[]", "binary": "BLOB", "bool": "BOOLEAN", "float64": "DOUBLE",
-    "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT", "instant": "TIMESTAMPTZ",
+    "string": "VARCHAR", "strings": "VARCHAR[]", "integers": "BIGINT[]", "binary": "BLOB", "bool": "BOOLEAN",
+    "float64": "DOUBLE", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT",
+    "instant": "TIMESTAMPTZ",
 }  # fmt: skip
 
 
@@ -74,8 +75,8 @@ def arrow_type(kind: str) -> Any:
 
     if kind == "instant":
         return pyarrow.timestamp("us", "UTC")
-    if kind == "strings":
-        return pyarrow.list_(pyarrow.string())
+    if kind in ("strings", "integers"):
+        return pyarrow.list_(pyarrow.string() if kind == "strings" else pyarrow.int64())
     if kind == "headers":
         text = pyarrow.string()
         return pyarrow.list_(pyarrow.struct([pyarrow.field("key", text), pyarrow.field("value", text)]))

@@ -10,6 +10,7 @@ JSON_MACRO = "get_json_object(text, path) AS json_extract_string(text, path)"  #
 MOMENT_MACRO = "timestamp_micros(us) AS make_timestamptz(us)"
 MICROS_MACRO = "unix_micros(moment) AS epoch_us(moment)"
 PAIR_MACRO = "struct(one, other) AS row(one, other)"
+ELEMENT_MACRO = "element_at(list, place) AS list[place]"
 # Macros that give DuckDB's functions their names in Spark.
 MACROS = (
     JSON_MACRO,
@@ -20,6 +21,7 @@ MACROS = (
     "sort_array(list) AS list_sort(list)",
     MOMENT_MACRO,
     PAIR_MACRO,
+    ELEMENT_MACRO,
     "try_divide(a, b) AS CASE WHEN b = 0 THEN NULL ELSE a / b END",
 )
 THROTTLE_MS = "CAST(get_json_object(response, '$.throttleTimeMs') AS INT)"

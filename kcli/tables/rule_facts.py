@@ -339,8 +339,10 @@ readers        strings  client ids that fetched them
 CALLS = {name: table for name, table in RULE_FACTS.items() if table.columns[: len(WHO)] == WHO}
 SAYING = Column("saying", "int64", "number of what an exchange says", False)
 OF_CLIENT = tuple(each for each in WHO if each.name in ("client_id", "api_version"))
+# Columns that differ between exchanges that say the same otherwise. They refer to the list `offsets` of the exchange.
+VARYING = {"committed_offset": Column("place", "int32", "its place among the offsets, from 1 on", False)}
 for name, table in CALLS.items():
-    said = (SAYING, *OF_CLIENT, *table.columns[len(WHO) + 1 :])
+    said = (SAYING, *OF_CLIENT, *(VARYING.get(each.name, each) for each in table.columns[len(WHO) + 1 :]))
     RULE_FACTS[f"{name}_said"] = Table(f"{name}_said", f"What is said. {table.text}", said, False)
     del RULE_FACTS[name]
 define(
@@ -354,6 +356,9 @@ correlation_id int32    of request and response
 timestamp      instant  when the request's last packet was captured
 """,
     COMPLETED,
+    """
+offsets        integers? of an OffsetCommit: what is committed, in the order of its partitions
+""",
     dated=False,
 )
 define(
@@ -372,7 +377,10 @@ client         string   the client's address:port
 
 def calls_query(table: Table) -> str:
     """Return the query for a table of exchanges."""
-    columns = ", ".join(f"s.{each.name}" for each in table.columns[len(WHO) + 1 :])
+    columns = ", ".join(
+        f"element_at(c.offsets, s.place) AS {each.name}" if each.name in VARYING else f"s.{each.name}"
+        for each in table.columns[len(WHO) + 1 :]
+    )
     return f"""
 SELECT c.timestamp, l.connection, l.server, l.client, s.client_id, c.correlation_id, s.api_version, c.completed_ns,
        {columns}

@@ -42,7 +42,7 @@ def put_leave(rows: SingleRows, item: Exchange, who: Who) -> None:
 
 
 def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
-    """Put an OffsetCommit: once as a call of the member, and once for each partition."""
+    """Put an OffsetCommit: once as a call of the member, and once for each partition with the place of its offset."""
     asked, answered = item.request or {}, response_of(item)
     errors = {
         (topic.get("name") or topic.get("topicId"), each["partitionIndex"]): error_of(each)
@@ -55,14 +55,16 @@ def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
         asked.get("groupInstanceId"), first_of(asked, "generationIdOrMemberEpoch", "generationId"), None,
         found[0] if found else None, None, None, None, None, None, is_answered(item),
     ))  # fmt: skip
-    for topic in asked.get("topics") or ():
-        name = topic.get("name") or topic.get("topicId")
-        for each in topic["partitions"]:
-            rows.say("commits", (
-                *who, completed(item), asked.get("groupId"), asked.get("memberId") or None,
-                topic.get("name") or topic.get("_topicName"), each["partitionIndex"], each["committedOffset"],
-                errors.get((name, each["partitionIndex"])),
-            ))  # fmt: skip
+    partitions = [(topic, each) for topic in asked.get("topics") or () for each in topic["partitions"]]
+    for place, (topic, each) in enumerate(partitions, 1):
+        key, name = topic.get("name") or topic.get("topicId"), topic.get("name") or topic.get("_topicName")
+        rows.say("commits", (
+            *who, completed(item), asked.get("groupId"), asked.get("memberId") or None, name, each["partitionIndex"],
+            place, errors.get((key, each["partitionIndex"])),
+        ))  # fmt: skip
+        if name is None:  # the next one may be after it was learned
+            rows.sayings.numbers.forget()
+    rows.sayings.add_offsets(each["committedOffset"] for _, each in partitions)
 
 
 def assignment_of(item: Exchange) -> list[str] | None:

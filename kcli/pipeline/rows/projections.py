@@ -1,5 +1,5 @@
-"""The fields that the core selects from Fetch and Produce for the tables: paths for each side, in the order of its
-columns.
+"""The fields that the core selects from Fetch, Produce and OffsetCommit for the tables: paths for each side, in the
+order of its columns.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.errors import UsageError
 from kcli.grammar import messages
+from kcli.grammar.selection.plan import SLICED
 from kcli.schemas.apikeys import FETCH, PRODUCE
 
 if TYPE_CHECKING:
     from kcli.capture.kafka.bodies import Bodies
+    from kcli.core.codec.messages import Node, Selection
     from kcli.core.columns.exchange_columns import Layout, Side
     from kcli.grammar.codec import MessageCodec
 
@@ -24,7 +26,7 @@ ENDPOINTS = ("nodeEndpoints[].nodeId?", "nodeEndpoints[].port?", "nodeEndpoints[
 class Paths(NamedTuple):
     """The fields selected from one side. own: of the message itself. partitions: the path of its partitions. columns:
     the core's column for each field of a partition; if `records`, the records follow them. beside: other fields of the
-    message.
+    message. texts: those of `own` that are texts.
     """
 
     own: tuple[str, ...]
@@ -32,6 +34,7 @@ class Paths(NamedTuple):
     columns: Mapping[str, int]
     records: bool = False
     beside: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     @property
     def topic(self) -> str:
@@ -47,7 +50,7 @@ class Paths(NamedTuple):
     @property
     def sliced(self) -> set[str]:
         """The paths whose values are positions in the bytes; all others are numbers."""
-        return {self.topic, f"{self.partitions}.records", ENDPOINTS[2]}
+        return {self.topic, f"{self.partitions}.records", ENDPOINTS[2], *self.texts}
 
 
 COLUMNS = 8  # the core's columns for a partition
@@ -68,6 +71,11 @@ PRODUCED = {
     "logStartOffset?": 6,
     LEADER: 7,
 }
+MEMBER = ("groupId", "memberId?", "groupInstanceId?")
+COMMITTED = Paths(
+    (*MEMBER, "generationIdOrMemberEpoch?"), "topics[].partitions[]", {"partitionIndex": 0, "committedOffset": 1},
+    texts=MEMBER,
+)  # fmt: skip
 SESSION, ACKS, RESPONSE = ("sessionId?", "sessionEpoch?"), ("acks", "timeoutMs"), ("errorCode?",)
 
 # By API: the fields of the request and of the response.
@@ -93,6 +101,16 @@ def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
     request = side(messages.request(api_key, version, bodies.dialect), asked)
     response = side(messages.response(api_key, version, bodies.dialect), answered)
     return Layout(request, response) if request and response else None
+
+
+def commit_layout(bodies: Bodies, api_key: int, version: int) -> tuple[Node, Selection, list[int]] | None:
+    """Return (header, selection, slots of texts) of an OffsetCommit request; None if the core can't read it."""
+    request = messages.request(api_key, version, bodies.dialect)
+    header, body = bodies.exchange_nodes(api_key, version)[0], side(request, COMMITTED)
+    if header is None or body is None:
+        return None
+    places = [request.select(COMMITTED.all).place(each) for each in MEMBER]
+    return header, body[0], [place.slot for place in places if place.type in SLICED]
 
 
 def side(message: MessageCodec, paths: Paths) -> Side | None:

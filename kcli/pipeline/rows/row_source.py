@@ -26,7 +26,7 @@ from kcli.pipeline.rows.makers import SAID, SAID_LINKS, makers_for
 from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.partitions import loaded
-from kcli.pipeline.rows.projections import layout
+from kcli.pipeline.rows.projections import commit_layout, layout
 from kcli.pipeline.rows.record_rows import CHUNK, UNKNOWN, RecordRows, holds_records
 from kcli.pipeline.rows.refused_records import FAILING, may_refuse
 from kcli.pipeline.rows.single_rows import SingleRows
@@ -120,6 +120,7 @@ class RowSource(Sink):
         from kcli.core.columns.exchange_columns import ExchangeRows
 
         self.bodies = capture.bodies
+        self.rows.sayings.numbers.read_commits(partial(commit_layout, self.bodies))
         wanted, chosen = self.wanted_tables, capture.chosen
         whole = "exchanges" in wanted
         self.taker = ExchangeRows(

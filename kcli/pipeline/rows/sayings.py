@@ -1,7 +1,7 @@
 """Requests with their responses, read once for all that are identical.
 
-Heartbeats, Metadata, commits of the same offsets and transactions of the same partitions repeat byte for byte. The rows
-of the first ("saying") are stored under a number, and each exchange is a row of numbers that refers to them;
+Heartbeats, Metadata, and transactions of the same partitions repeat byte for byte, commits except for their offsets.
+The rows of the first ("saying") are stored under a number, and each exchange is a row of numbers that refers to them;
 `kcli.tables.rule_facts.calls_query` joins the two.
 """
 
@@ -14,11 +14,11 @@ from typing import Any
 from kcli.core.columns.exchange_columns import SayingNumbers
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas import apikeys
-from kcli.tables.arrays import Among, instants, integers, strings
+from kcli.tables.arrays import Among, instants, integers, lists, strings
 from kcli.tables.definition import schema_of
 from kcli.tables.rule_facts import RULE_FACTS
 
-NUMBERS = 5  # numbers in the row of an exchange
+NUMBERS = 6  # numbers in the row of an exchange
 # Their rows depend on the connection, not only on the message.
 NEVER = frozenset({apikeys.SASL_HANDSHAKE, apikeys.SASL_AUTHENTICATE})
 RANDOM = 32  # bits in which the numbers of different processes differ
@@ -39,18 +39,24 @@ class Sayings:
         """Return (table, row) for the current message, without the columns of the exchange."""
         return f"{table}_said", (self.numbers.number, row[4], row[6], *row[8:])
 
+    def add_offsets(self, offsets: Iterable[int]) -> None:
+        """Add the offsets of the current message, an OffsetCommit, unless the core has read them."""
+        if self.numbers.lacks_offsets:
+            self.numbers.add_offsets([*offsets])
+
     def take(self) -> Any:
         """Return the exchanges since the last call as a record batch of `called`; None if there are none."""
         import numpy
         import pyarrow
 
-        calls = self.numbers.take()
+        calls, offsets = self.numbers.take()
         if not calls:
             return None
-        saying, link, correlation, ns, completed = numpy.frombuffer(calls, numpy.int64).reshape(-1, NUMBERS).T
+        saying, link, correlation, ns, completed, count = numpy.frombuffer(calls, numpy.int64).reshape(-1, NUMBERS).T
+        committed = integers(numpy.frombuffer(offsets, numpy.int64), "int64")
         arrays = [
             integers(saying, "int64"), integers(link, "int64"), integers(correlation, "int32"), instants(ns),
-            integers(completed, "int64"),
+            integers(completed, "int64"), lists(committed, count.clip(0), count < 0),
         ]  # fmt: skip
         return pyarrow.record_batch(arrays, schema=schema_of(RULE_FACTS["called"].columns))
 

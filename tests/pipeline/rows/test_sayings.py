@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,10 +13,11 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.core.columns.exchange_columns import ExchangeRows
+from kcli.pipeline.rows.projections import commit_layout
 from kcli.pipeline.rows.sayings import Sayings
-from tests.capture.messages import metadata, sasl_handshake
+from tests.capture.messages import metadata, request, response, sasl_handshake
 
-METADATA, SASL_HANDSHAKE = 3, 17
+METADATA, OFFSET_COMMIT, SASL_HANDSHAKE = 3, 8, 17
 
 
 @pytest.fixture
@@ -25,9 +27,11 @@ def owner() -> Iterator[SimpleNamespace]:
     made.layout = made.fields = lambda key, version: None
     made.voice = lambda link: 0
     made.learn = lambda *exchange: None
-    made.sayings = Sayings([METADATA, SASL_HANDSHAKE])
+    apis = (METADATA, OFFSET_COMMIT, SASL_HANDSHAKE)
+    made.sayings = Sayings(apis)
+    made.sayings.numbers.read_commits(partial(commit_layout, made.bodies))
     made.more = lambda *exchange: made.said.append(made.sayings.numbers.number)
-    made.rows = ExchangeRows(made, (METADATA, SASL_HANDSHAKE), parted=False, sayings=made.sayings.numbers)
+    made.rows = ExchangeRows(made, apis, parted=False, sayings=made.sayings.numbers)
     yield made
 
 
@@ -79,3 +83,61 @@ def test_numbers_of_two_processes_are_none_of_each_other(owner: Any) -> None:
     say(owner, metadata(0))
     assert abs(owner.said[1] - before) >= 1 << 30
     assert all(0 <= each < (1 << 63) - (1 << 30) for each in owner.said)
+
+
+def commit(number: int, *offsets: int, member: str = "m", version: int = 8) -> tuple[bytes, bytes]:
+    """An OffsetCommit of two topics, with the offsets of the first one's partitions and of the other one's only one."""
+    *first, last = offsets
+    topics = [
+        {"name": name, "partitions": [{"partitionIndex": i, "committedOffset": each} for i, each in enumerate(of)]}
+        for name, of in (("a", first), ("b", [last]))
+    ]
+    answer = [
+        {"name": each["name"], "partitions": [{"partitionIndex": i} for i, _ in enumerate(each["partitions"])]}
+        for each in topics
+    ]
+    asked = {"groupId": "g", "memberId": member, "generationIdOrMemberEpoch": 4, "topics": topics}
+    if not version:
+        del asked["memberId"], asked["generationIdOrMemberEpoch"]
+    return request(8, version, number, asked), response(8, version, number, {"topics": answer})
+
+
+@pytest.mark.parametrize("version", [0, 5, 8])
+def test_commits_differ_only_by_offsets(owner: Any, version: int) -> None:
+    say(owner, commit(1, 10, 20, 30, version=version))
+    say(owner, commit(2, 11, 21, 31, version=version))
+    say(owner, metadata(3))
+    say(owner, commit(4, 12, 32, version=version))  # fewer partitions
+    first = owner.said[0]
+    assert owner.said == [first, first + 1, first + 2]
+    assert owner.sayings.take().column("offsets").to_pylist() == [[10, 20, 30], [11, 21, 31], None, [12, 32]]
+    say(owner, commit(5, 13, 33, version=version))
+    assert owner.sayings.take().column("offsets").to_pylist() == [[13, 33]]
+    if version:
+        say(owner, commit(6, 13, 33, member="n", version=version))
+        assert owner.said[-1] == first + 3, "another member says the rest anew"
+        assert not owner.sayings.numbers.lacks_offsets
+
+
+def test_offsets_of_a_commit_that_the_core_does_not_read(owner: Any) -> None:
+    owner.sayings.numbers.read_commits(lambda key, version: None)
+    offsets = [[10, 20], [10, 20], [11, 21]]
+
+    def more(*_exchange: Any) -> None:
+        owner.said.append(owner.sayings.numbers.number)
+        owner.sayings.add_offsets(offsets[len(owner.said) - 1])
+
+    owner.more = more
+    for number, each in enumerate(offsets):
+        say(owner, commit(number, *each))
+    assert len(set(owner.said)) == 3, "each is new, as only its reader knows its offsets"
+    assert owner.sayings.take().column("offsets").to_pylist() == offsets
+
+
+def test_what_is_forgotten_is_new_again(owner: Any) -> None:
+    for number in range(3):
+        say(owner, commit(number, 1, 2))
+        if number == 0:
+            owner.sayings.numbers.forget()
+    first = owner.said[0]
+    assert owner.said == [first, first + 1]
