@@ -73,8 +73,8 @@ class LineSink(Sink):
 def line_of(exchange: Exchange) -> bytes:
     """Return an exchange's line, after the lines of events about its bodies.
 
-    Scripts take messages in lines for whole. So a request that the snapshot length cuts off has only the lines of its
-    events, and a whole one whose response is cut off that of a request without a response, with unknown errors.
+    Scripts take messages in lines for whole. So a request that is not whole in the capture has only the lines of its
+    events, and a whole one whose response is not that of a request without a response, with unknown errors.
     """
     if exchange.cut.request is not None:
         return b""

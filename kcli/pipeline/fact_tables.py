@@ -175,7 +175,7 @@ min_bytes      int64    of a Fetch
 isolation_level int64   of a Fetch; 1: read_committed
 acks           int64    of a Produce
 throttle_ms    int64    of the response
-is_cut         bool     the snapshot length cuts off request or response, so their partitions and batches are unknown
+is_cut         bool     request or response is not whole in the capture, so their partitions and batches are unknown
 """,
     dated=False,
 )

@@ -61,6 +61,7 @@ class RedactedConnection(CapturedConnection):
         first, number = self.pending.first, int.from_bytes(frame[:4], "big", signed=True)
         request = self.pending.find(number)
         if (first is not None and first.token) or request is None or request.frame is None:
+            self.unnumbered.discard(number)
             return BLANK * len(frame)
         made = self.frames.response(frame, request.api_key, request.api_version, request.frame)
         if number in self.unnumbered:
@@ -69,7 +70,7 @@ class RedactedConnection(CapturedConnection):
         return made
 
     def lost(self, d: int, ns: int, count: int, kind: Kind, reason: str) -> None:
-        self.write_head(d, is_cut=kind == "truncated")
+        self.write_head(d, is_message=True)
         super().lost(d, ns, count, kind, reason)
 
     def give_up(self) -> None:
@@ -85,9 +86,9 @@ class RedactedConnection(CapturedConnection):
         self.write_head(0)
         self.write_head(1)
 
-    def write_head(self, d: int, *, is_cut: bool = False) -> None:
+    def write_head(self, d: int, *, is_message: bool = False) -> None:
         """Write what may stay of a frame that will never be complete: its length, and the bytes that identify the
-        message. is_cut: the snapshot length cuts it off, so that it is a message all the same.
+        message. is_message: bytes in its middle or at its end are missing, so that it is a message all the same.
         """
         stream = self.streams[d]
         size = stream.frame_size()
@@ -95,17 +96,17 @@ class RedactedConnection(CapturedConnection):
             return
         if self.plausible_size(d, size):
             received = bytes(stream.buffer[PREFIX : PREFIX + size])
-            head = self.known_head(d, received, is_cut=is_cut)
+            head = self.known_head(d, received, is_message=is_message)
             self.write(d, stream.offset, bytes(stream.buffer[:PREFIX]) + head[: len(received)])
 
-    def known_head(self, d: int, received: bytes, *, is_cut: bool) -> bytes:
+    def known_head(self, d: int, received: bytes, *, is_message: bool) -> bytes:
         """Return what may stay of the first bytes of an incomplete frame: see kcli.redact.messages."""
         if self.tokens or len(received) < API:
             return b""
         if d == self.client:
             if not self.frames.bodies.knows(*api_of(received)):
                 return b""
-            if is_cut and len(received) >= NUMBER.stop:
+            if is_message and len(received) >= NUMBER.stop:
                 self.unnumbered.add(int.from_bytes(received[NUMBER], "big", signed=True))
             return received[:API] + UNNUMBERED
         number = int.from_bytes(received[:API], "big", signed=True)
@@ -114,7 +115,7 @@ class RedactedConnection(CapturedConnection):
             return b""
         if number not in self.unnumbered:
             return received[:API]
-        if not is_cut:
+        if not is_message:
             return b""
         self.unnumbered.remove(number)
         return UNNUMBERED

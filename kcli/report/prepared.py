@@ -9,7 +9,8 @@ from kcli.tables.connections import address_sql
 # told.
 PAGE_CALLS = f"""
 SELECT completed_ns, completed_ns - completed_ns % {{step}} AS time_ns, connection, server, client_id, address, api,
-       api_version, request_bytes, coalesce(response_bytes, 0) AS response_bytes, response_bytes IS NULL AS unanswered,
+       api_version, request_bytes, coalesce(response_bytes, 0) AS response_bytes,
+       response_bytes IS NULL AND errors IS NOT NULL AS unanswered,
        latency_ms, errors, CASE WHEN failed THEN 1 ELSE 0 END AS failed, {BEYOND_WAIT_MS} AS own_ms, inner_client,
        replica_id, session_id, session_epoch, granted_id, throttle_ms
 FROM calls
@@ -33,7 +34,7 @@ SELECT timestamp, connection, server, {address_sql("client")} AS address, client
        CASE WHEN api_key = 0 THEN TRY_CAST(get_json_object(request, '$.acks') AS BIGINT) END AS acks,
        CASE WHEN response LIKE '%"throttleTimeMs":%' AND response NOT LIKE '%"throttleTimeMs":0%'
             THEN TRY_CAST(get_json_object(response, '$.throttleTimeMs') AS BIGINT) END AS throttle_ms,
-       request IS NULL OR (response IS NULL AND response_bytes IS NOT NULL) AS is_cut
+       request IS NULL OR errors IS NULL OR (response IS NULL AND response_bytes IS NOT NULL) AS is_cut
 FROM exchanges
 """,
     "noted_exchanges": """

@@ -94,12 +94,14 @@ VIEWS = frozenset({"timed"})
 PREPARED: dict[str, str] = {
     **{name: calls_query(table) for name, table in CALLS.items()},
     "inner_clients": INNER_CLIENTS,
+    # unanswered: without the response that a request awaits; false also if the capture may have lost it (no `errors`).
     "calls": """
 SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, f.address,
        coalesce(f.client_id, '') AS client_id, correlation_id, api_version,
        coalesce(api, concat('API ', api_key)) AS api, request_bytes, response_bytes, latency_ms, errors,
        cardinality(errors) > 0 AS failed, replica_id, session_id, session_epoch, granted_id, max_wait_ms, min_bytes,
-       isolation_level, acks, coalesce(throttle_ms, 0) AS throttle_ms, is_cut, i.client_id IS NOT NULL AS inner_client
+       isolation_level, acks, coalesce(throttle_ms, 0) AS throttle_ms, is_cut, i.client_id IS NOT NULL AS inner_client,
+       response_bytes IS NULL AND errors IS NOT NULL AND NOT (api_key = 0 AND acks = 0) AS unanswered
 FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
 """,
     # The captured periods. Captures may be of different days and clusters, and the time between them does not count. A
@@ -168,7 +170,7 @@ SELECT connection, min_by(client_id, ns) AS client_id, min(server) AS server, mi
        min(ns) AS first_ns, max(greatest(ns, coalesce(completed_ns, ns))) AS last_ns,
        max(CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END) AS seen_ns, count(*) AS requests,
        bool_or(inner_client) AS inner_client,
-       sum(CASE WHEN response_bytes IS NULL AND NOT (api = 'PRODUCE' AND acks = 0) THEN 1 ELSE 0 END) AS unanswered,
+       sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered,
        sum(request_bytes) AS request_bytes, sum(coalesce(response_bytes, 0)) AS response_bytes
 FROM calls
 GROUP BY connection
@@ -329,8 +331,8 @@ pending AS (
          sum(CASE WHEN c.api = 'FETCH' THEN 0 ELSE 1 END) AS unanswered_others
   FROM islands i
   JOIN calls c
-    ON c.server = i.server AND c.response_bytes IS NULL
-    AND c.ns BETWEEN i.gone_ns - 35000000000 AND i.closed_ns + 1000000000 AND NOT (c.api = 'PRODUCE' AND acks = 0)
+    ON c.server = i.server AND c.unanswered
+    AND c.ns BETWEEN i.gone_ns - 35000000000 AND i.closed_ns + 1000000000
   LEFT JOIN heard h ON h.connection = c.connection
   WHERE c.ns > coalesce(h.ns, 0)
   GROUP BY i.server, i.island

@@ -13,13 +13,13 @@ WITH by_api AS (
   SELECT api, server, client_id, count(*) AS requests, min(ns) AS ns, max(completed_ns) AS completed_ns,
          max(latency_ms) AS longest_ms, sum(CASE WHEN failed THEN 1 ELSE 0 END) AS failed,
          sum(CASE WHEN throttle_ms > 0 THEN 1 ELSE 0 END) AS throttled,
-         sum(CASE WHEN failed OR (response_bytes IS NULL AND acks != 0) THEN 1 ELSE 0 END) AS unsure,
+         sum(CASE WHEN failed OR unanswered THEN 1 ELSE 0 END) AS unsure,
          sum(CASE WHEN replica_id >= 0 THEN 1 ELSE 0 END) AS of_replicas,
          sum(CASE WHEN api_version < 4 THEN 1 ELSE 0 END) AS old,
          sum(CASE WHEN api_version < 10 THEN 1 ELSE 0 END) AS early,
          sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) AS opened,
          sum(CASE WHEN session_epoch = 0 AND granted_id = 0 THEN 1 ELSE 0 END) AS refused,
-         sum(CASE WHEN response_bytes IS NULL AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored
+         sum(CASE WHEN unanswered AND coalesce(acks, 1) = 1 THEN 1 ELSE 0 END) AS ignored
   FROM calls
   GROUP BY api, server, client_id
 ),

@@ -152,7 +152,7 @@ COLUMNS = (
     total("requests", "number of requests", f"{IS_ASKED} 1 ELSE 0 END"),
     total(
         "unanswered", "requests without a response; with acks=0 none is due",
-        "CASE WHEN request_bytes IS NOT NULL AND response_bytes IS NULL THEN 1 ELSE 0 END",
+        "CASE WHEN request_bytes IS NOT NULL AND response_bytes IS NULL AND errors IS NOT NULL THEN 1 ELSE 0 END",
     ),
     total("with_errors", "exchanges with an error", "CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END"),
     total("request_bytes", "bytes of all requests, with headers and lengths", "coalesce(request_bytes, 0)"),

@@ -253,7 +253,7 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     ),
     column(
         "errors", "strings?",
-        "names of the error codes in the response, each once; null: unknown, as the snapshot length cuts it off",
+        "names of the error codes in the response, each once; null: unknown, as it is not whole in the capture",
         ExchangeArrays.errors,
     ),
     column(

@@ -26,7 +26,7 @@ COLUMNS = (
     ),
     column(
         "unanswered", "int64", "requests without a response; with acks=0 none is due",
-        "count(*) FILTER (WHERE response_bytes IS NULL)",
+        "count(*) FILTER (WHERE response_bytes IS NULL AND errors IS NOT NULL)",
     ),
     column("request_bytes", "int64", "bytes of all requests, with headers and lengths", "sum(request_bytes)"),
     column("response_bytes", "int64", "bytes of all responses", "coalesce(sum(response_bytes), 0)"),

@@ -39,7 +39,8 @@ def records_hook(form: str, secrets: bool) -> RecordsText | None:
 
 class Cut(NamedTuple):
     """Sizes on the wire (bytes) of an exchange's messages whose frames have only their first bytes, as the snapshot
-    length cuts off the rest; None: the frame is whole, or there is none.
+    length cuts off others, or packets are missing; None: the frame is whole, or there is none. response: LOST if all
+    that is known of it is that there is one, or may be.
     """
 
     request: int | None = None
@@ -47,6 +48,7 @@ class Cut(NamedTuple):
 
 
 WHOLE = Cut()
+LOST = 0
 
 
 class Bodies:

@@ -20,17 +20,10 @@ from typing import Any
 from kcli.capture.first_bytes import protocol_of, token_mechanism
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.correlation import add_request, add_response, end_pending
-from kcli.capture.kafka.events import CUT_OFF, Event, Kind
+from kcli.capture.kafka.events import CUT_OFF, WHY_GIVEN_UP, Event, Kind
 from kcli.capture.kafka.frame_search import NOTHING, identify, synchronise
 from kcli.capture.kafka.frames import FrameStream, names_api, plausible_request
-from kcli.capture.kafka.gaps import (
-    WHY_GIVEN_UP,
-    damage,
-    end_damaged,
-    give_up_buffer,
-    leftover,
-    report_damaged,
-)
+from kcli.capture.kafka.gaps import damage, end_damaged, give_up_buffer, leftover, report_damaged
 from kcli.capture.kafka.pending import PendingRequests
 from kcli.capture.kafka.probe_result import contradict, end_trial, judge, refuse
 from kcli.grammar.files.tls import is_record_header
@@ -79,7 +72,7 @@ class CapturedConnection(ConnectionState):
                 self.trial.lossy = True
             offset, cut = stream.offset + len(stream.buffer), kind == "truncated"
             self.event(kind, d, offset, count, reason + damage(self, d, count, cut=cut), captured=False)
-            self.lossy = self.lossy or (d != self.client and not (cut and stream.synced))
+            self.lossy = self.lossy or (d != self.client and not stream.synced)
         stream.offset += count
 
     def close(self, ns: int, why: str, extra: tuple[int, int] = (0, 0)) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kcli.capture.kafka.bodies import LOST
 from kcli.capture.kafka.connection_state import UNKNOWN, ConnectionState
-from kcli.capture.kafka.events import BROKEN_REQUEST
+from kcli.capture.kafka.events import BROKEN_REQUEST, WHY_GIVEN_UP
 from kcli.capture.kafka.frames import CutFrame, acks_of, plausible_request
 from kcli.capture.kafka.pending import Pending
 from kcli.capture.kafka.probe_result import contradict, decide, judge, prove
@@ -21,8 +22,9 @@ MOST_IDS = 8  # most correlation ids in a reason
 def end_pending(connection: ConnectionState, why: str, ns: int) -> None:
     """Emit the waiting requests as exchanges without a response, and an event that lists them."""
     known = [request for request in connection.pending if request.frame is not None]
+    unknown = LOST if connection.lossy or why == WHY_GIVEN_UP else None
     for request in known:
-        connection.exchange(request, None, None)
+        connection.exchange(request, None, None, unknown)
     waiting = [request for request in known if connection.vouches_for(request) and wants_answer(connection, request)]
     if waiting:
         count = sum(request.size for request in waiting)
@@ -149,7 +151,7 @@ def add_response(connection: ConnectionState, frame: bytes, offset: int) -> None
 
 
 def add_cut(connection: ConnectionState, d: int, cut: CutFrame) -> None:
-    """Process a frame of end `d` whose last bytes came now, and that the snapshot length cuts off."""
+    """Process a frame of end `d` whose last bytes came now, and of which only the first bytes are known."""
     if d == connection.client:
         add_cut_request(connection, cut)
     else:
@@ -203,5 +205,5 @@ def pass_unanswered(connection: ConnectionState, number: int) -> None:
     """Emit the requests before an answered one as exchanges without a response, as their responses were lost."""
     for request in connection.pending.before(number):
         if request.frame is not None:
-            connection.exchange(request, None, None)
+            connection.exchange(request, None, None, LOST)
     connection.lossy = False

@@ -14,6 +14,7 @@ from kcli.jsontext import dumps
 # Reasons of "undecodable" bytes that are there without those beside them; the last one follows "answers REQUEST, ".
 BEFORE_FRAMES, REST_MISSING = "before the first whole frame", "the rest of the frame is missing"
 IN_BROKEN_FRAME, BROKEN_REQUEST = "in a frame that is not whole", "which is not whole in the capture"
+WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 CUT_OFF = "; the snapshot length cuts off its packets"  # behind the reason of a "not-kafka" connection
 Kind = Literal["gap", "truncated", "undecodable", "not-kafka", "unanswered-at-end"]
 

@@ -62,7 +62,7 @@ class Exchange:
     Times are nanoseconds since 1970, of the packets that completed the messages. Frames are without length prefix;
     `request_bytes` and `response_bytes` (None without a response) are sizes on the wire, with it. `header`, `request`
     and `response` are values as `kcli.grammar` reads them, decoded on first use; a body that can't be decoded is None,
-    and `failures` has the reason. `timing` has further times. A message that the snapshot length cuts off (`cut`) has
+    and `failures` has the reason. `timing` has further times. A message that is not whole in the capture (`cut`) has
     its size and times, but its body is None.
     """
 
@@ -117,15 +117,17 @@ class Exchange:
 
     @property
     def outcome(self) -> str:
-        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "1.2 ms, cut off", "no answer"."""
+        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "1.2 ms, cut off", "no answer" or "answer
+        lost".
+        """
         if self.response_frame is None:
-            return "no answer"
+            return "no answer" if self.cut.response is None else "answer lost"
         errors = self.errors
         return ", ".join([f"{self.latency_ms} ms", *(["cut off"] if errors is None else errors)])
 
     @property
     def is_cut(self) -> bool:
-        """True if the snapshot length cuts off the request or the response."""
+        """True if the request or the response is not whole in the capture."""
         return self.cut != WHOLE
 
     @property
@@ -163,7 +165,7 @@ class Exchange:
     @property
     def errors(self) -> list[str] | None:
         """Names of the error codes in the response, each once: ["NOT_LEADER_OR_FOLLOWER"]; None if they are unknown, as
-        the response is cut off.
+        the response is not whole in the capture.
         """
         known, codes = catalog(self.bodies.dialect), self.error_codes
         return None if codes is None else [known.error_name(code) for code in codes]

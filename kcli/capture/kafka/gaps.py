@@ -4,21 +4,20 @@ They damage a frame, whose length tells where the next one starts. If the loss e
 is unknown, the stream is searched for the next frame.
 
 A frame that the snapshot length cuts off is still a message: its size is known, its times are those of its packets, and
-its first bytes name the API and the correlation id.
+its first bytes name the API and the correlation id. The same holds for a frame with a gap, if its last byte is there.
 """
 
 from __future__ import annotations
 
+from kcli.capture.kafka.bodies import LOST
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.correlation import add_cut
-from kcli.capture.kafka.events import IN_BROKEN_FRAME, REST_MISSING
+from kcli.capture.kafka.events import IN_BROKEN_FRAME, REST_MISSING, WHY_GIVEN_UP
 from kcli.capture.kafka.frame_search import resume_at_packet
 from kcli.capture.kafka.frames import CutFrame, FrameStream
 from kcli.capture.kafka.pending import Pending
 from kcli.capture.kafka.probe_result import judge
 from kcli.grammar.request_start import BIG, CLIENT_ID, HEAD, LEAST, PREFIX, api_of
-
-WHY_GIVEN_UP = "given up, as more is held than --memory allows"
 
 
 def give_up_buffer(connection: ConnectionState, d: int, stream: FrameStream) -> None:
@@ -46,16 +45,14 @@ def damage(connection: ConnectionState, d: int, count: int, *, cut: bool = False
     """Skip the frame that a loss falls into. Return the damaged message's name, as the end of the event's reason.
 
     cut: the snapshot length cuts the bytes off, so time and length of their packet are known, and thus when the frame
-    is complete.
+    is complete. Without it the packet is missing, so that is only known of a frame that goes on behind the loss.
     """
     stream = connection.streams[d]
     have = len(stream.buffer)
     if stream.skip > have and 0 < count <= stream.skip - have:
         stream.skip -= count
-        if not cut:
-            note_broken(connection, d)
         if not stream.skip:
-            end_damaged(connection, d)
+            end_lost(connection, d, cut=cut)
         return ", in the same frame"
     if stream.skip and cut:
         end_damaged(connection, d)
@@ -74,11 +71,9 @@ def damage(connection: ConnectionState, d: int, count: int, *, cut: bool = False
     text = name_of_frame(connection, d, frame)
     missing = PREFIX + size - have - count
     stream.cut = frame
-    if not cut:
-        note_broken(connection, d)
     drop_partial(connection, d)
     if missing <= 0:
-        end_damaged(connection, d)
+        end_lost(connection, d, cut=cut)
     if missing < 0 or not count:
         stream.unsync()
     else:
@@ -86,10 +81,15 @@ def damage(connection: ConnectionState, d: int, count: int, *, cut: bool = False
     return text
 
 
+def end_lost(connection: ConnectionState, d: int, *, cut: bool) -> None:
+    """Process a damaged frame whose last byte is missing. cut: see `damage`."""
+    if not cut:
+        note_broken(connection, d)
+    end_damaged(connection, d)
+
+
 def end_damaged(connection: ConnectionState, d: int) -> None:
-    """Process a damaged frame whose last byte has come: one that is cut off is a message, of which the first bytes are
-    known.
-    """
+    """Process a damaged frame whose last byte has come: it is a message, of which the first bytes are known."""
     stream = connection.streams[d]
     if stream.damaged:
         report_damaged(connection, d)
@@ -138,8 +138,9 @@ def note_broken(connection: ConnectionState, d: int) -> None:
     if d != connection.client:
         number = BIG.unpack_from(frame.head)[0] if len(frame.head) >= LEAST else None
         request = None if number is None else connection.pending.take(number)
+        connection.lossy = connection.lossy or number is None
         if request is not None and request.frame is not None:
-            connection.exchange(request, None, None)
+            connection.exchange(request, None, None, LOST)
     elif len(frame.head) >= CLIENT_ID:
         key, version, number = HEAD.unpack_from(frame.head)
         request = Pending(number, key, version, stream.ns, None)

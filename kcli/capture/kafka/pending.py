@@ -16,7 +16,7 @@ class Pending:
     """A request that waits for its response. frame: None if it is damaged, or (token) a SASL token.
 
     began: when its first bytes came (ns). pause, in_flight: see `kcli.capture.kafka.exchange.Timing`. cut: its size on
-    the wire (bytes) if the frame has only its first bytes, as the snapshot length cuts off the rest; None: it is whole.
+    the wire (bytes) if the frame has only its first bytes, as others are not in the capture; None: it is whole.
     """
 
     correlation_id: int

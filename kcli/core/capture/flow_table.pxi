@@ -53,6 +53,18 @@ cdef int64_t distance_of(Flow* flow, Segment* s) noexcept:
     return NO_FIT if distance >= FIT else max(distance, found if found < NO_FIT else 0)
 
 
+cdef bint is_behind_start(Flow* flow, Segment* s) noexcept:
+    """Return whether both numbers of a segment are among the bytes that a connection sent."""
+    cdef Side* side = &flow.side[s.sender]
+    cdef Side* other = &flow.side[1 - s.sender]
+    if not (s.flags & KC_ACK and side.known and other.known):
+        return False
+    return (
+        ahead(s.seq, side.first) >= 0 and ahead(side.next, s.seq) >= 0
+        and ahead(s.ack, other.first) >= 0 and ahead(other.next, s.ack) >= 0
+    )
+
+
 cdef bint is_behind_end(Flow* flow, Segment* s) noexcept:
     """Return whether both numbers of a segment are beyond the bytes that a connection sent; after a reset, bytes may be
     late.

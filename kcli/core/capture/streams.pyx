@@ -12,8 +12,8 @@
   minute, or two seconds if only one direction was captured. No time is long enough before CALM_PACKETS more packets of
   the capture, as packets out of order may have any distance in time.
 - A connection ends when both directions have ended, a second after a reset, or after a quarter of an hour of silence.
-  It is remembered for a while, to recognize late repetitions. Another SYN, bytes far from those before, or bytes beyond
-  the end that acknowledge others beyond it, begin a new connection.
+  It is remembered for a while, to recognize late repetitions, as those of another tap whose clock is slow. Another SYN,
+  bytes far from those before, or bytes beyond the end that acknowledge others beyond it, begin a new connection.
 - Held data is counted in bytes of memory (`held`), and so is each connection; the layer above lets connections drop
   data when it is too much.
 - The clock is the capture's; a leap of more than an hour only counts when a second packet confirms it.
@@ -243,6 +243,7 @@ cdef class Streams:
                 another = not side.known or distance + <int64_t>s.length > 0
             else:
                 another = flow.done and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR
+                another = another and not is_behind_start(flow, s)
                 another = another or is_behind_end(flow, s)
             another = another and s.length
         if another:

@@ -11,7 +11,7 @@ cdef enum:
     SAMPLES = OCTAVES * STEPS
     AWAITED = 16           # segments of one direction whose acknowledgement is awaited at one time
     HOLES = 8              # holes of one direction to remember
-    ID_WORDS = 4
+    ID_WORDS = 64
     IDS = 64 * ID_WORDS    # the latest identifications of IP headers in one direction
 
 

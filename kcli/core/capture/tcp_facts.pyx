@@ -242,11 +242,17 @@ cdef inline int32_t ahead(uint32_t a, uint32_t b) noexcept:
 
 cdef bint is_known(Sender* own, const Sender* other, const Segment* s) noexcept:
     """Return whether the same packet was captured before at another tap, as a retransmission has an identification of
-    its own (RFC 6864).
+    its own (RFC 6864). Without one, an accepted SYN is not repeated, and a reset tells nothing more.
     """
     cdef bint came = s.id and note_id(own, s.id) and own.ids_vary
     if s.flags & KC_SYN:
-        return own.syn_ts and s.ts - own.syn_ts < SYN_NS
+        return own.syn_ts and (
+            came and not own.ids_repeat
+            or s.ts - own.syn_ts < SYN_NS
+            or own.heard and ahead(own.acked, s.seq) > 0
+        )
+    if s.flags & KC_RST and not s.id and own.rst_ts and own.last_seq == s.seq and own.last_ack == s.ack:
+        return True
     if own.ids_repeat or not came:
         return False
     own.ids_repeat = (

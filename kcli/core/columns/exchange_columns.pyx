@@ -39,7 +39,7 @@ cdef enum:
     FETCH = 1
     SHARE_FETCH = 78
     REMEMBERED = 1 << 16   # links, client ids and topics; uses; runs of responses
-    CUT_REQUEST = 1        # the snapshot length cuts off the request
+    CUT_REQUEST = 1        # the request is not whole in the capture
     CUT_RESPONSE = 2       # ... the response
 
 
@@ -216,7 +216,7 @@ cdef class ExchangeRows(Sink):
             self.flush()
 
     cdef int add_cut(self, Exchange* e, uint32_t client, item) except -1:
-        """Add the row of an exchange that the snapshot length cuts off."""
+        """Add the row of an exchange that is not whole in the capture."""
         if self.parted and e.key == API_VERSIONS:
             self.hear_client(self.link(e.link, e.link_size), e)
         if item.cut.response is not None:

@@ -34,8 +34,7 @@ waiting AS (
   SELECT connection, min_by(api, ns) AS api, min_by(api_version, ns) AS api_version,
          min_by(request_bytes, ns) AS request_bytes
   FROM calls
-  WHERE response_bytes IS NULL AND NOT (api = 'PRODUCE' AND acks = 0)
-    AND connection IN (SELECT connection FROM cuts)
+  WHERE unanswered AND connection IN (SELECT connection FROM cuts)
   GROUP BY connection
 ),
 half_sent AS (

@@ -37,8 +37,8 @@ open AS (
          r.connection IS NOT NULL AS is_reset
   FROM closed_early h
   JOIN calls x
-    ON x.connection = h.connection AND x.ns < h.end_ns AND (x.response_bytes IS NULL OR x.completed_ns > h.end_ns)
-    AND NOT (x.api = 'PRODUCE' AND x.acks = 0)
+    ON x.connection = h.connection AND x.ns < h.end_ns
+    AND (x.unanswered OR (x.response_bytes IS NOT NULL AND x.completed_ns > h.end_ns))
   LEFT JOIN heard a ON a.connection = h.connection AND x.response_bytes IS NULL AND x.ns <= a.ns
   LEFT JOIN reset r ON r.connection = h.connection
   WHERE a.connection IS NULL OR r.connection IS NOT NULL

@@ -14,7 +14,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.pending import Pending
 from tests.capture.messages import metadata, produce, refusal, request
 from tests.capture.traffic import chatter, events, summary
-from tests.capture.wires import ACK, FIN, RST, SYN, Wire, ethernet, ip4, segment
+from tests.capture.wires import ACK, FIN, RST, SYN, Packet, Wire, ethernet, ip4, segment
 
 Read = Callable[[Any], list[Exchange | Event]]
 
@@ -151,3 +151,12 @@ def test_padding_of_the_link_is_no_data(read: Read) -> None:
     padded = [packet._replace(data=packet.data + bytes(9)) for packet in wire.packets]
     assert summary(read(padded)) == ["METADATA 1"]
     assert ethernet(ip4("10.0.0.1", "10.0.0.2", segment(1, 2, 3, 4, ACK)))
+
+
+def test_another_tap_whose_clock_is_slow_repeats_what_has_ended(read: Read) -> None:
+    """Its packets come when the connection is over, and are far from its end."""
+    packets = chatter(range(1, 1500), Wire().open()).close().packets
+    again = [Packet(ns + packets[-1].ns - packets[0].ns + 3 * 10**9, data) for ns, data, _ in packets]
+    assert sum(len(data) - 54 for _, data, _ in packets) > 2 << 16
+    items = read([*packets, *again])
+    assert [getattr(item, "correlation_id", item) for item in items] == [*range(1, 1500)]

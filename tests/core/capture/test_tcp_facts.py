@@ -11,7 +11,7 @@ import zstandard
 
 from kcli.capture.decoder import CaptureDecoder, Sink
 from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, TcpFacts
-from tests.capture.wires import ACK, MILLISECOND, RST, Packet, Wire, pcap
+from tests.capture.wires import ACK, MILLISECOND, RST, SYN, Packet, Wire, pcap
 
 LOSSY = Path(__file__).parent / "data" / "lossy-line.pcap.zst"  # 3 of 100 packets were dropped between two hosts
 RAW = 101  # link type: IP alone
@@ -67,7 +67,7 @@ def packets_of(path: Path) -> list[Packet]:
     return found
 
 
-@pytest.mark.parametrize("apart", [300_000, 1_700_000, 4 * MILLISECOND])
+@pytest.mark.parametrize("apart", [300_000, 4 * MILLISECOND, 3000 * MILLISECOND])
 def test_two_taps_count_what_one_does(apart: int, tmp_path: Path) -> None:
     """What is sent again has another identification in its IP header, what is captured again has the same."""
     [once] = counted(LOSSY)
@@ -92,6 +92,27 @@ def test_a_reset_right_behind_an_acknowledgement_is_another_packet(tmp_path: Pat
     assert (row["segments"], row["rst_ns"]) == (6, wire.packets[-1].ns)
     path.write_bytes(pcap([*wire.packets, wire.packets[-1]]))
     assert counted(path) == [row], "captured again"
+
+
+def test_a_slow_tap_does_not_make_a_connection_longer(tmp_path: Path) -> None:
+    """An accepted SYN and a reset have no identification, as Linux sends them."""
+    wire = Wire().open().client(b"asked").server(b"answer").client(b"again").server(b"answered")
+    wire.add(1, RST | ACK)
+    named = [
+        Packet(ns, numbered(data, 0 if data[47] in (SYN | ACK, RST | ACK) else 1 + at))
+        for at, (ns, data, _) in enumerate(wire.packets)
+    ]
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(named))
+    [once] = counted(path)
+    path.write_bytes(pcap([*named, *(Packet(ns + 3000 * MILLISECOND, data) for ns, data, _ in named)]))
+    [twice] = counted(path)
+    assert (twice["last_ns"], twice["syns"], twice["rst_ns"]) == (once["last_ns"], 1, once["rst_ns"])
+
+
+def numbered(data: bytes, number: int) -> bytes:
+    """An Ethernet packet with another identification in its IP header."""
+    return data[:18] + number.to_bytes(2, "big") + data[20:]
 
 
 def test_identifications_that_are_all_alike_tell_nothing(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ class Streams:
         if flow.done and not flow.reset and not flow.is_closed:  # no end was seen: given up, or silent for long
             return not side.known or distance + s.length > 0
         if flow.done and self.clock > flow.last + SECOND and not -NEAR < distance < NEAR:
-            return True
+            return not is_behind_start(flow, s)
         return is_behind_end(flow, s)
 
     def close(self, flow: Flow, ns: int) -> None:
@@ -271,6 +271,15 @@ class Streams:
             flow.done = True
             self.bytes.resolve(flow, True)
             self.handler.ended(flow, flow.last if flow.reset else self.clock)
+
+
+def is_behind_start(flow: Flow, s: FlowSegment) -> bool:
+    """Whether both numbers of a segment are among those that a connection sent."""
+    side, other = flow.sides[s.sender], flow.sides[1 - s.sender]
+    if not (s.flags & ACK and side.known and other.known):
+        return False
+    pairs = ((s.seq, side.first), (side.next, s.seq), (s.ack, other.first), (other.next, s.ack))
+    return all(ahead(one, two) >= 0 for one, two in pairs)
 
 
 def is_behind_end(flow: Flow, s: FlowSegment) -> bool:

@@ -29,23 +29,30 @@ SUMMARIES: dict[str, Summary] = produce_fetch.SUMMARIES | groups.SUMMARIES | tra
 
 def summarize(exchange: Exchange) -> tuple[str, str]:
     """Summarize request and response of any exchange; "... can't be decoded" for a body that can't, and "... cut off"
-    where the snapshot length is the reason.
+    or "... lost" where bytes are missing.
     """
     if not exchange.bodies.knows(exchange.api_key, exchange.api_version):
         return "not in the tables", ""
     request, response = exchange.request, exchange.response
     if request is None:
         what = NOT_DECODED if exchange.cut.request is None else "cut off"
-        return f"request {what}", "response cut off" if exchange.cut.response is not None else ""
+        return f"request {what}", cut_text(exchange)
     api = catalog(exchange.bodies.dialect).apis[exchange.api_key]
     request = without_values(exchange, api.request, request)
     response = response and without_values(exchange, api.response, response)
     request_text, response_text = SUMMARIES.get(exchange.api_name, anything)(request, response or {})
-    if exchange.response_frame is None:
-        return request_text, ""
+    if exchange.response_frame is None or exchange.cut.response is not None:
+        return request_text, cut_text(exchange)
     if response is None:
-        return request_text, f"response {'cut off' if exchange.cut.response is not None else NOT_DECODED}"
+        return request_text, f"response {NOT_DECODED}"
     return request_text, response_text
+
+
+def cut_text(exchange: Exchange) -> str:
+    """Describe a response that is not whole in the capture; empty for any other."""
+    if exchange.cut.response is None:
+        return ""
+    return "response lost" if exchange.response_frame is None else "response cut off"
 
 
 def without_values(exchange: Exchange, name: str, message: Message) -> Message:

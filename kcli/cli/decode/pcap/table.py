@@ -230,7 +230,7 @@ def words_of(exchange: Exchange) -> ExchangeWords:
 def compose(exchange: Exchange, answered: str, errors: str) -> str:
     """Compose the response's text: its summary, the errors, and the broker's message for the first one."""
     if exchange.response_frame is None:
-        return "no response expected" if (exchange.request or {}).get("acks") == 0 else "no response"
+        return answered or ("no response expected" if (exchange.request or {}).get("acks") == 0 else "no response")
     if not errors:
         return answered
     leader = answered[answered.find("leader is") :] if "leader is" in answered else ""

@@ -36,7 +36,7 @@ def tree(item: Exchange | Event, slips: SlipNamer, room: int | None = None) -> I
     header, body = item.bodies.codecs(item.request_frame)
     yield from message(item.request_frame, header, body, item.bodies, slips, {}, room, item.cut.request)
     if item.response_frame is None:
-        yield "no response"
+        yield "no response" if item.cut.response is None else "response lost"
     else:
         yield f"{api_text} response after {item.latency_ms} ms, {item.response_bytes:,} bytes"
         yield from response(item, item.response_frame, slips, room)
