@@ -117,8 +117,8 @@ class Exchange:
 
     @property
     def outcome(self) -> str:
-        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "1.2 ms, cut off", "no answer" or "answer
-        lost".
+        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "1.2 ms, cut off", "no answer" or
+        "answer lost".
         """
         if self.response_frame is None:
             return "no answer" if self.cut.response is None else "answer lost"
