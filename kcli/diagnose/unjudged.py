@@ -15,8 +15,9 @@ from kcli.diagnose.store import FactStore
 from kcli.errors import InputError
 from kcli.finding import Finding, Unjudged
 from kcli.rules.judgement import NAMELESS
-from kcli.rules.prepared import SET_BACK
+from kcli.rules.prepared import SET_BACK, TWO_CLOCKS
 from kcli.rules.second_hops import SecondHop
+from kcli.rules.signs import SIGNS
 
 WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
 NAMED = 3  # most servers in one text
@@ -45,6 +46,7 @@ def unjudged_parts(store: FactStore, seconds: float, files: str, found: Iterable
         *undecodable(store, files, reported),
         *unjoined(store),
         *one_way(store),
+        *two_clocks(store),
         *wrong_clock(store),
         *mid_stream(store),
         *unknown_schemas(store),
@@ -84,7 +86,7 @@ INCOMPLETE = f"(reason IN ('{REST_MISSING}', '{IN_BROKEN_FRAME}') OR reason LIKE
 # By kind of bytes that are not there: in words, and the remedy.
 MISSING = {
     "cut": ("that the snapshot length cuts off", WHOLE_PACKETS),
-    "lost": ("that are not in the capture", "a bigger capture buffer (tcpdump -B)"),
+    "lost": ("that are not in the capture", "a bigger capture buffer (tcpdump -B); of a ring of files, all of them"),
 }
 # Connections of TLS whose handshake did not end well: nothing of Kafka's is in them. Either end said so in an alert, or
 # the client sent its hello alone.
@@ -95,7 +97,9 @@ UNFINISHED = (
 # `mid_stream` reports connections that began before the capture; parts cut by a reset or the capture's end are no
 # fault.
 PARTS = f"""
-WITH unfinished AS (SELECT connection FROM tcp WHERE {UNFINISHED})
+WITH unfinished AS (SELECT connection FROM tcp WHERE {UNFINISHED}),
+one_way AS (SELECT connection FROM tcp WHERE (c_segments = 0 AND s_data_segments > 0)
+                                          OR (s_segments = 0 AND c_data_segments > 0))
 SELECT kind, array_agg(DISTINCT tls) AS tls, count(DISTINCT connection) AS connections, sum(bytes) AS bytes,
        array_agg(DISTINCT server) AS servers, bool_or(keyless) AS keyless
 FROM (SELECT connection, server, bytes, kind, reason LIKE '%: its keys are in no key log' AS keyless,
@@ -105,6 +109,7 @@ FROM (SELECT connection, server, bytes, kind, reason LIKE '%: its keys are in no
                                 THEN 'unfinished'
                            WHEN event = 'not-kafka' AND reason LIKE 'TLS%' THEN 'encrypted'
                            WHEN event = 'not-kafka' AND reason LIKE '%{CUT_OFF}' THEN 'cut-foreign'
+                           WHEN event = 'not-kafka' AND u.connection IN (SELECT connection FROM one_way) THEN 'half'
                            WHEN event = 'not-kafka' THEN 'foreign'
                            WHEN u.connection IS NULL OR event NOT IN ('gap', 'truncated', 'undecodable') THEN NULL
                            WHEN NOT captured AND event = 'truncated' THEN 'cut'
@@ -114,7 +119,7 @@ FROM (SELECT connection, server, bytes, kind, reason LIKE '%: its keys are in no
                       END AS kind
             FROM undecodable u LEFT JOIN link_ends e ON u.connection = e.connection) AS named) AS parts
 WHERE kind IS NOT NULL GROUP BY kind, CASE WHEN kind IN ('encrypted', 'unfinished') THEN server END
-ORDER BY position(concat(' ', kind, ' ') IN ' encrypted unfinished cut-foreign foreign cut lost rest unreadable '),
+ORDER BY position(concat(' ', kind, ' ') IN ' encrypted unfinished cut-foreign half foreign cut lost rest unreadable '),
          connections DESC, min(server)
 """
 
@@ -135,7 +140,10 @@ def undecodable(store: FactStore, files: str, reported: Container[str]) -> Itera
     for row in rows:
         links, to = counted(row["connections"], "connection"), few_of(sorted(row["servers"]), NAMED)
         amount = f"{row['bytes']:,} bytes on {links}"
-        if row["kind"] == "foreign":
+        if row["kind"] == "half":
+            text = f"{links} to {to}, maybe Kafka's: packets of one direction alone are in the capture"
+            yield Unjudged(text, "a capture of both directions", unread=True)
+        elif row["kind"] == "foreign":
             yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
         elif row["kind"] == "unfinished" and row["servers"][0] not in reported:
             shakes = counted(row["connections"], "TLS handshake")
@@ -211,6 +219,28 @@ WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_
         )
 
 
+# The connections whose servers' packets have the times of another clock, and by how much that is ahead (ns). An answer
+# to a SYN is on its way meanwhile, which is short against the times that matter.
+CLOCKS = f"""
+SELECT server, count(*) AS connections, percentile_approx(s_syn_ns - c_syn_ns, 0.5) AS ahead_ns
+FROM tcp
+WHERE {TWO_CLOCKS} AND (SELECT clocks_apart_ms FROM ({SIGNS}) AS signs) > 0
+GROUP BY server ORDER BY connections DESC, server
+"""
+
+
+def two_clocks(store: FactStore) -> Iterator[Unjudged]:
+    """Yield the part if the two directions of connections were captured by two clocks."""
+    rows = [*store.ask(CLOCKS)]
+    if rows:
+        ahead, servers = rows[0]["ahead_ns"] / SECOND, few_of([row["server"] for row in rows], NAMED)
+        yield Unjudged(
+            f"how long anything takes: packets of {servers} are dated by a clock "
+            f"{span_text(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} that of the clients' packets",
+            "a capture of both directions by one clock, or the times of one moved (editcap -t, then mergecap)",
+        )
+
+
 # How far the clock was set back within a connection, and the requests that waited too long for any reason.
 CLOCK = f"""
 SELECT (SELECT max(first_ns - last_ns) FROM tcp WHERE {SET_BACK}) AS back_ns, count(*) AS late
@@ -230,8 +260,8 @@ def wrong_clock(store: FactStore) -> Iterator[Unjudged]:
             span = span_text((each["to_ns"] - each["from_ns"]) / SECOND)
             at = day_time(instant(each["from_ns"]), dated=False)
             yield Unjudged(
-                f"{span} from {at}Z, without any message though requests to several brokers wait: "
-                "the capture's clock was set forward, or its machine paused",
+                f"{span} from {at}Z, without any message though requests wait: the capture's clock was set "
+                "forward, its machine paused, or a file is missing",
                 STEADY_CLOCK,
             )
 

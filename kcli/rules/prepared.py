@@ -28,6 +28,9 @@ AT_ONCE = """'METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_
                  'CONSUMER_GROUP_HEARTBEAT'"""
 # A TCP connection (a row of `tcp`) during which the capture's clock was set back by more than a second.
 SET_BACK = "last_ns < first_ns - 1000000000"
+# ... whose two directions have the times of two clocks, apart by more than network and capture put packets in a wrong
+# order: the server accepts before it is asked, or the client sends data before it is accepted.
+TWO_CLOCKS = "(s_syn_ns < c_syn_ns - 2000000 OR c_first_data_ns < s_syn_ns - 2000000)"
 # Requests of clients that do more than inspect the cluster.
 WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT', 'SHARE_FETCH')"
 
@@ -143,8 +146,10 @@ SELECT server, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
 FROM server_stretches
 GROUP BY server
 """,
-    # Times of two seconds and more without a message from anyone, through which requests to several brokers wait longer
-    # than they ask to: the capturing machine paused, or its clock was set forward.
+    # Times of two seconds and more without a message from anyone, though requests wait: the capturing machine paused,
+    # its clock was set forward, or a file is missing. The requests are to several brokers, and wait longer than they
+    # ask to; or a member misses its heartbeats and then goes on with them, as it was not waiting for one; or bytes are
+    # missing behind that time. A broker that answers nobody keeps no client from sending a heartbeat.
     "pauses": """
 WITH still AS (
   SELECT 250000000 * (before + 1) AS from_ns, 250000000 * slot AS to_ns
@@ -156,12 +161,38 @@ WITH still AS (
     ) AS slots
   ) AS spaced
   WHERE slot > before + 8
+),
+-- two heartbeats of a connection, the first of which was answered, with the usual time between them (ns)
+beats AS (
+  SELECT connection, ns, lag(ns) OVER in_turn AS before_ns, lag(completed_ns) OVER in_turn AS answered_ns
+  FROM calls
+  WHERE api LIKE '%HEARTBEAT'
+  WINDOW in_turn AS (PARTITION BY connection ORDER BY ns)
+),
+breaks AS (
+  SELECT before_ns, ns, usual_ns
+  FROM beats
+  JOIN (
+    SELECT connection, percentile_approx(ns - before_ns, 0.5) AS usual_ns
+    FROM beats
+    GROUP BY connection
+    HAVING count(*) >= 4
+  ) AS usual USING (connection)
+  WHERE answered_ns < before_ns + usual_ns
 )
 SELECT s.from_ns, s.to_ns
 FROM still s JOIN timed t ON t.ns < s.from_ns AND t.completed_ns > s.to_ns LEFT JOIN nodes n ON t.server = n.server
 WHERE own_ms > 1000
 GROUP BY s.from_ns, s.to_ns
 HAVING count(DISTINCT coalesce(CAST(node_id AS STRING), t.server)) >= 2
+UNION
+SELECT s.from_ns, s.to_ns
+FROM still s JOIN breaks b ON b.before_ns < s.from_ns AND b.ns >= s.to_ns AND b.ns < s.to_ns + 2 * usual_ns
+WHERE s.to_ns - s.from_ns > 1.5 * usual_ns
+UNION
+SELECT s.from_ns, s.to_ns
+FROM still s JOIN undecodable u ON unix_micros(u.timestamp) * 1000 BETWEEN s.to_ns AND s.to_ns + 2000000000
+WHERE u.event = 'gap'
 """,
     "metadata_partitions": call_view("metadata_partitions"),
     # The client of each connection. A finding on a client is about all its addresses.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, WORK
+from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, SET_BACK, TWO_CLOCKS, WORK
 
 # Lists of names are text with a comma around each name. Counts are of requests unless their name says otherwise.
 # seconds: from the first request to the last response; left_seconds: between the ends of connections that clients
 # closed; cut_connections: connections that servers closed first; most_looks: the most inspecting requests of a client
-# that does nothing else. A join that waits has a late response, or none.
+# that does nothing else. A join that waits has a late response, or none. steady_clock: the capture's was not set back;
+# clocks_apart_ms: between the clocks of the two directions of connections, mostly 0. Rules about how long something
+# takes are asked if neither matters to that.
 SIGNS = f"""
 WITH by_api AS (
   SELECT api, server, client_id, count(*) AS requests, min(ns) AS ns, max(completed_ns) AS completed_ns,
@@ -77,6 +79,11 @@ lines AS (
                   ELSE 0 END) AS tls_alerts, sum(CASE WHEN c_first_bytes LIKE '1603%' THEN 1 ELSE 0 END) AS tls_hellos,
          sum(c_resent + s_resent) AS resent, sum(c_zero_windows) AS zero_windows,
          sum(CASE WHEN c_unacked_resent >= 2 OR s_unacked_resent >= 2 THEN 1 ELSE 0 END) AS unacknowledged,
+         coalesce(NOT bool_or({SET_BACK}), true) AS steady_clock,
+         CASE WHEN sum(CASE WHEN {TWO_CLOCKS} THEN 1 ELSE 0 END)
+                   > 0.5 * sum(CASE WHEN c_syn_ns > 0 AND s_syn_ns > 0 THEN 1 ELSE 0 END)
+              THEN percentile_approx(CASE WHEN {TWO_CLOCKS} THEN abs(s_syn_ns - c_syn_ns) END, 0.5) / 1e6
+              ELSE 0 END AS clocks_apart_ms,
          max(greatest(coalesce(syn_ms, 0), coalesce(ack_ms, 0), coalesce(c_rtt_min_ms, 0),
                       coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms,
          max(greatest(coalesce(c_rtt_p50_ms, 0), coalesce(s_rtt_p50_ms, 0))) AS usual_trip_ms

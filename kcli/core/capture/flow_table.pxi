@@ -33,24 +33,32 @@ cdef void note_path(Flow* flow, Segment* s) noexcept:
         before = here
 
 
+cdef int64_t distance_from(Side* side, uint32_t number) noexcept:
+    """Return the bytes between a number and those of a direction; NO_FIT: too many; -1: it has none yet."""
+    cdef int64_t distance
+    if side.known:
+        distance = ahead(number, side.next)
+    elif side.held != NULL:
+        distance = ahead(number, side.held.seq)
+    elif side.answered:
+        distance = ahead(number, side.acked)
+    else:
+        return -1
+    return abs(distance) if abs(distance) < FIT else NO_FIT
+
+
 cdef int64_t distance_of(Flow* flow, Segment* s) noexcept:
     """Return the bytes between the sequence numbers of a segment and a connection; NO_FIT: too many, or nothing to
     compare.
     """
     cdef Side* side = &flow.side[s.sender]
-    cdef Side* other = &flow.side[1 - s.sender]
-    cdef int64_t found = NO_FIT, distance
+    cdef int64_t found, distance
     if s.flags & KC_SYN and side.known:
         distance = ahead(side.first, s.seq + 1)
         return distance if 0 <= distance < (1 if side.syn else NEAR) else NO_FIT
-    if side.known or side.held != NULL:
-        found = abs(<int64_t>ahead(s.seq, side.next if side.known else side.held.seq))
-        if found >= FIT:
-            return NO_FIT
-    if not s.flags & KC_ACK or not (other.known or other.held != NULL):
-        return found
-    distance = abs(<int64_t>ahead(s.ack, other.next if other.known else other.held.seq))
-    return NO_FIT if distance >= FIT else max(distance, found if found < NO_FIT else 0)
+    found = distance_from(side, s.seq)
+    distance = distance_from(&flow.side[1 - s.sender], s.ack) if s.flags & KC_ACK else -1
+    return max(found, distance) if found >= 0 or distance >= 0 else NO_FIT
 
 
 cdef bint is_behind_start(Flow* flow, Segment* s) noexcept:

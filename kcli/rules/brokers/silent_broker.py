@@ -1,6 +1,6 @@
 """A broker takes connections and answers nobody."""
 
-from kcli.rules.prepared import AT_ONCE, SET_BACK
+from kcli.rules.prepared import AT_ONCE
 from kcli.rules.rule import CRITICAL, Rule
 
 # The broker's kernel still acknowledges segments, so the host and the network are well. Between two answers, or from
@@ -9,12 +9,12 @@ from kcli.rules.rule import CRITICAL, Rule
 # whose answer may be missing in the capture does not count either. If clients send the broker nothing more, its capture
 # may have ended: it has to go on for 2 s. If the broker has a single connection, all its requests count, but they may
 # wait for followers (acks=all). Pauses of the whole capture do not count: its machine paused, or its clock was set
-# forward. If the clock was set back, no wait is known.
+# forward.
 RULE = Rule(
     finding="silent-broker",
     title="brokers that accept connections but do not answer",
     severity=CRITICAL,
-    when="ignored_requests >= 2 OR stalled_answers >= 2",
+    when="steady_clock AND clocks_apart_ms < 500 AND (ignored_requests >= 2 OR stalled_answers >= 2)",
     sql=f"""
 WITH moments AS (
   SELECT server, completed_ns AS ns, 1 AS answers
@@ -42,7 +42,6 @@ silences AS (
     WHERE first_ns - before_ns >= 5000000000
   ) AS s
   LEFT JOIN pauses p ON p.from_ns < s.to_ns AND p.to_ns > s.from_ns
-  WHERE NOT EXISTS (SELECT 1 FROM tcp WHERE {SET_BACK})
   GROUP BY server, s.from_ns, s.to_ns, ended
 ),
 ends AS (

@@ -20,7 +20,7 @@ RULE = Rule(
     finding="slow-broker",
     title="one broker answers late",
     severity=CRITICAL,
-    when="late_answers >= 5 OR (servers >= 2 AND slow_answers >= 10)",
+    when="steady_clock AND clocks_apart_ms = 0 AND (late_answers >= 5 OR (servers >= 2 AND slow_answers >= 10))",
     sql=f"""
 WITH usual AS (
   SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas GROUP BY api

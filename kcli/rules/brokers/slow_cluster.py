@@ -14,7 +14,7 @@ RULE = Rule(
     finding="slow-cluster",
     title="clusters whose brokers all answer late",
     severity=CRITICAL,
-    when="stalled_answers >= 10",
+    when="steady_clock AND clocks_apart_ms < 500 AND stalled_answers >= 10",
     sql=f"""
 WITH answered AS (
   SELECT server, client_id, api, acks, inner_client, awaits_replicas, ns, completed_ns,

@@ -12,7 +12,7 @@ RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a slow follower",
     severity=CRITICAL,
-    when="replicated AND longest_produce_ms > 100",
+    when="steady_clock AND clocks_apart_ms = 0 AND replicated AND longest_produce_ms > 100",
     sql="""
 WITH usual AS (SELECT percentile_approx(latency_ms, 0.5) AS usual_ms FROM timed WHERE api = 'PRODUCE'),
 awaited AS (

@@ -11,7 +11,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="request-timeout-too-short",
     title="clients that do not wait for responses",
-    when="left_connections >= 3 AND left_seconds >= 2",
+    when="steady_clock AND clocks_apart_ms < 500 AND left_connections >= 3 AND left_seconds >= 2",
     sql=f"""
 WITH closed_early AS (
   SELECT *

@@ -8,7 +8,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="poll-interval-exceeded",
     title="members that exceed max.poll.interval.ms",
-    when="leaves > 0",
+    when="steady_clock AND clocks_apart_ms < 500 AND leaves > 0",
     sql="""
 WITH joins AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, unix_micros(timestamp) * 1000 AS ns,

@@ -15,7 +15,8 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="slow-rebalance",
     title="rebalances that wait long for a member",
-    when="seconds >= 6 AND (joins_that_wait > 0 OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
+    when="steady_clock AND clocks_apart_ms < 500 AND seconds >= 6 "
+    "AND (joins_that_wait > 0 OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
     sql=f"""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,

@@ -8,7 +8,7 @@ RULE = Rule(
     finding="capture-clock",
     title="the clock of the capturing machine",
     severity=INFO,
-    when="skewed_batches >= 10 AND errors NOT LIKE '%,INVALID_TIMESTAMP,%'",
+    when="steady_clock AND skewed_batches >= 10 AND errors NOT LIKE '%,INVALID_TIMESTAMP,%'",
     sql="""
 WITH stamped AS (
   SELECT client_id, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead

@@ -5,7 +5,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="idle-connection-cut",
     title="idle connections that are cut",
-    when="unacknowledged > 0",
+    when="steady_clock AND clocks_apart_ms < 500 AND unacknowledged > 0",
     sql="""
 WITH unacked AS (
   SELECT c.host, coalesce(client_id, '') AS client_id, connection, c.client, server,

@@ -9,7 +9,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="slow-network",
     title="networks with long round-trip times",
-    when="longest_trip_ms >= 30 OR usual_trip_ms >= 150",
+    when="clocks_apart_ms = 0 AND (longest_trip_ms >= 30 OR usual_trip_ms >= 150)",
     sql="""
 WITH trips AS (
   SELECT host, client_id, connection, inner_client,

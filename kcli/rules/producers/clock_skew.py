@@ -6,7 +6,7 @@ from kcli.rules.rule import OF_TOPIC, Rule
 RULE = Rule(
     finding="clock-skew",
     title="producers with a wrong clock",
-    when="skewed_batches >= 5",
+    when="steady_clock AND skewed_batches >= 5",
     sql="""
 WITH stamped AS (
   SELECT client_id, topic, partition, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead,

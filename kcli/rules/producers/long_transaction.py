@@ -9,7 +9,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="long-transaction",
     title="transactions that stay open for long",
-    when="held_back > 0 AND apis LIKE '%,END_TXN,%' AND seconds >= 10",
+    when="steady_clock AND clocks_apart_ms < 500 AND held_back > 0 AND apis LIKE '%,END_TXN,%' AND seconds >= 10",
     sql="""
 WITH ends AS (
   SELECT producer_id, completed_ns AS ended_ns, coalesce(client_id, '') AS client_id, transactional_id,
