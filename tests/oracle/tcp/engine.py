@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from kcli.capture.kafka.connection import CapturedConnection
-from kcli.capture.kafka.events import Kind
-from kcli.capture.kafka.gaps import WHY_GIVEN_UP
+from kcli.capture.kafka.events import WHY_GIVEN_UP, Kind
 from kcli.capture.tls.layer import TlsLayer
 from kcli.grammar.files import network, packet_outcomes
 from tests.oracle.tcp.flows import End, Flow
