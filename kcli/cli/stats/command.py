@@ -106,8 +106,9 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
     %, 99 %, maximum; /s, exchanges per second of captured time (of the interval, without the time between files);
     rec/req, records per Produce request (without Produce: per Fetch response); empty, the share of Fetch responses
     with neither records nor an error. By client, broker, connection or file also conns, connections; opened, those
-    opened within the capture; rtt, the minimum round-trip time of TCP handshakes; and resent, retransmitted segments.
-    At the end errors by name.
+    opened within the capture; rtt, the minimum round-trip time of TCP handshakes; and resent, segments with bytes that
+    were captured before: retransmitted, or captured twice (an interface "any"), which `connections` of `kcli sql`
+    tells apart. At the end errors by name.
 
     \b
     kcli stats night.pcap --by client,api --sort p99_ms --limit 10
