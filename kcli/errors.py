@@ -7,7 +7,8 @@ KcliError                     exit 3 unless a class below says otherwise
 │   ├── DecodeError                    bytes that break their grammar: where (path, offset), what was expected
 │   ├── EncodeError                    a value that its grammar has no bytes for
 │   │   └── UnknownFieldError          a field that this version of its message lacks
-│   └── SchemaError                    a message definition that contradicts itself
+│   ├── SchemaError                    a message definition that contradicts itself
+│   └── UnreadableError                a file that the system does not open or read
 └── NetworkError              exit 4   a connection that can't be made, kept or trusted
     ├── CertificateError               a certificate that is not trusted
     └── BrokerError                    a broker that answered with an error code
@@ -68,9 +69,13 @@ class InputError(KcliError):
         return f"{name_of(self.file)}: {self.text}" if self.file else self.text
 
 
-def unreadable(error: OSError, file: str) -> InputError:
+class UnreadableError(InputError):
+    """The system does not open or read a file."""
+
+
+def unreadable(error: OSError, file: str) -> UnreadableError:
     """Return the error for a file that the system does not open or read, with the system's reason."""
-    return InputError(error.strerror or str(error), file=file)
+    return UnreadableError(error.strerror or str(error), file=file)
 
 
 def all_of(errors: Sequence[InputError]) -> InputError:

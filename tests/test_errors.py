@@ -28,6 +28,7 @@ def test_exit_codes() -> None:
         "NetworkError": 4,
         "SchemaError": 3,
         "UnknownFieldError": 3,
+        "UnreadableError": 3,
         "UsageError": 2,
     }
 

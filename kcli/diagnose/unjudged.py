@@ -12,7 +12,7 @@ from kcli.capture.kafka.events import BEFORE_FRAMES, BROKEN_REQUEST, CUT_OFF, IN
 from kcli.capture.nothing import NothingReadError
 from kcli.counting import counted, few_of, span_text
 from kcli.diagnose.store import FactStore
-from kcli.errors import InputError
+from kcli.errors import InputError, UnreadableError
 from kcli.finding import Finding, Unjudged
 from kcli.rules.judgement import NAMELESS
 from kcli.rules.prepared import SET_BACK, TWO_CLOCKS
@@ -61,6 +61,8 @@ def unread_parts(damage: InputError | None) -> list[Unjudged]:
         return []
     if damage.text.startswith(NO_CAPTURE):
         return [Unjudged(f"a file without a packet: {damage}", "leave it out, or capture anew", unread=True)]
+    if isinstance(damage, UnreadableError):
+        return [Unjudged(f"a file that can't be read: {damage}", "the right to read it; or leave it out", unread=True)]
     remedy = "a whole copy of it; what could be read is judged here"
     return [Unjudged(f"a part of a damaged file: {damage}", remedy, unread=True)]
 

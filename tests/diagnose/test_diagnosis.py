@@ -13,8 +13,8 @@ from kcli.diagnose import Diagnosis, Scope, diagnose
 from kcli.diagnose import store as stores
 from kcli.diagnose.diagnosis import Captures, diagnose_into
 from kcli.diagnose.store import FactStore
-from kcli.diagnose.unjudged import NAMED, tls_text
-from kcli.errors import InputError
+from kcli.diagnose.unjudged import NAMED, tls_text, unread_parts
+from kcli.errors import InputError, unreadable
 from kcli.rules import RULES
 from kcli.rules.judgement import rules_to_ask
 from tests.capture.fragmenting import fragmented
@@ -42,6 +42,11 @@ def test_an_empty_file_is_no_part_of_a_damaged_one(samples: Path, tmp_path: Path
         diagnose(str(tmp_path))
     part, *_ = diagnose([str(samples / "java44-txn.pcap"), str(tmp_path / "empty.pcap")]).unjudged
     assert part.what.startswith("a file without a packet: ") and "leave it out" in part.remedy
+
+
+def test_a_file_that_may_not_be_read_is_not_damaged() -> None:
+    (part,) = unread_parts(unreadable(PermissionError(13, "Permission denied"), "roots.pcap"))
+    assert part.what == "a file that can't be read: roots.pcap: Permission denied" and "copy" not in part.remedy
 
 
 def test_a_key_log_of_other_connections_is_named(samples: Path, tmp_path: Path) -> None:
