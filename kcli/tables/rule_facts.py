@@ -147,6 +147,7 @@ define(
 group_id       string?  the group; null: another kind of key
 coordinator_key string? the key, whatever its kind
 error          string?  name of its error
+kind           string?  what the key names: group, transactional id or share partition; null: unknown
 """,
     dated=False,
 )

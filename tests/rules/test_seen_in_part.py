@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -249,6 +250,23 @@ def test_a_client_whose_group_is_refused_goes_no_further(tmp_path: Path) -> None
         refused_group = {"key": "g", "nodeId": -1, "host": "", "port": -1, "errorCode": 30, "errorMessage": None}
         talk.call(10, 4, {"keyType": 0, "coordinatorKeys": ["g"]}, {"coordinators": [refused_group]})
     told(found(tmp_path, talk), "authorization-failed", client="spy")
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "named"),
+    [
+        (0, "g", {"group": "g", "transactionalId": None}),
+        (1, "till", {"group": None, "transactionalId": "till"}),
+        (2, "a:b:W8xyjTUQR9-0CdpuyaZHWQ:0", {"group": "a:b", "transactionalId": None}),
+    ],
+)
+def test_a_coordinator_is_that_of_its_kind_of_key(kind: int, key: str, named: dict[str, Any], tmp_path: Path) -> None:
+    talk = Talk("worker")
+    refusal = {"key": key, "nodeId": -1, "host": "", "port": -1, "errorCode": 15, "errorMessage": None}
+    for _ in range(12):
+        talk.call(10, 6, {"keyType": kind, "coordinatorKeys": [key]}, {"coordinators": [refusal]}, SECOND)
+    finding = told(found(tmp_path, talk), "coordinator-unavailable", **named)
+    assert finding.text.startswith(f"{('group', 'transactional id', 'share partition')[kind]} {key} has no coordinator")
 
 
 def test_attempts_at_a_name_are_those_at_its_port(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from kcli.pipeline.rows.single_rows import SingleRows, response_of
 from kcli.schemas.apikeys import FIND_COORDINATOR, METADATA
 from kcli.schemas.definition import ZERO_UUID
 
+KINDS = {0: "group", 1: "transactional id", 2: "share partition"}  # of coordinators, by their number
 KEPT = 1 << 16  # partitions and brokers that are remembered
 
 
@@ -80,14 +81,15 @@ class MetadataRows:
         return number
 
     def put_coordinators(self, rows: SingleRows, item: Exchange, common: Who) -> None:
-        """Put the groups and transactional ids of a FindCoordinator, and the brokers that its response names."""
+        """Put the keys of a FindCoordinator, and the brokers that its response names."""
         request, response = item.request or {}, response_of(item)
         coordinators = response.get("coordinators") or [response]
         errors = {each.get("key"): error_of(each) for each in coordinators}
+        kind = KINDS.get(request.get("keyType", 0))
         for key in request.get("coordinatorKeys") or [request.get("key")]:
             error = errors.get(key, errors.get(None)) or error_of(response)
-            group = key if request.get("keyType", 0) == 0 else None
-            rows.say("coordinator_asks", (*common, completed(item), group, key, error))
+            group = key if kind == "group" else None
+            rows.say("coordinator_asks", (*common, completed(item), group, key, error, kind))
         for each in coordinators:
             if each.get("host") and each.get("nodeId", -1) >= 0 and not each.get("errorCode"):
                 self.put_broker(rows, item, each["nodeId"], host_port(each["host"], each["port"]))

@@ -1,4 +1,4 @@
-"""The coordinator of a group, or of a transactional id, does not come."""
+"""The coordinator of a group, a transactional id or a share partition does not become available."""
 
 from kcli.rules.rule import CRITICAL, Rule
 from kcli.schemas.errors import COORDINATOR_ERRORS
@@ -11,21 +11,17 @@ RULE = Rule(
     severity=CRITICAL,
     when="failed >= 5 AND errors LIKE '%COORDINATOR%'",
     sql=f"""
-WITH asked AS (
-  SELECT client_id, group_id, CAST(NULL AS STRING) AS transactional_id, completed_ns AS ns, error, answered, server
+WITH named AS (
+  SELECT client_id, 'group' AS kind, group_id AS name, completed_ns AS ns, error, answered, server
   FROM group_calls
   UNION ALL
-  SELECT client_id, group_id, CASE WHEN group_id IS NULL THEN coordinator_key END, completed_ns, error, false, server
+  SELECT client_id, coalesce(kind, CASE WHEN group_id IS NULL THEN 'transactional id' ELSE 'group' END),
+         coordinator_key, completed_ns, error, false, server
   FROM coordinator_asks
   UNION ALL
-  SELECT client_id, NULL, transactional_id, completed_ns, error, answered, server
+  SELECT client_id, 'transactional id', transactional_id, completed_ns, error, answered, server
   FROM transaction_calls
   WHERE transactional_id IS NOT NULL
-),
-named AS (
-  SELECT *, CASE WHEN group_id IS NULL THEN 'transactional id' ELSE 'group' END AS kind,
-         coalesce(group_id, transactional_id) AS name
-  FROM asked
 ),
 bad AS (
   SELECT coalesce(client_id, '') AS client_id, kind, name, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS refused,
@@ -35,10 +31,14 @@ bad AS (
   GROUP BY 1, 2, 3
 ),
 well AS (SELECT kind, name, count(*) AS good FROM named WHERE error IS NULL AND answered GROUP BY kind, name)
-SELECT b.client_id, b.kind, b.name, CASE WHEN b.kind = 'group' THEN b.name END AS group_id,
-       CASE WHEN b.kind != 'group' THEN b.name END AS transactional_id,
-       CASE WHEN b.kind = 'group' THEN '__consumer_offsets' ELSE '__transaction_state' END AS log,
-       CASE WHEN b.kind = 'group' THEN 'offsets.topic' ELSE 'transaction.state.log' END AS setting, refused, errors,
+SELECT b.client_id, b.kind, b.name,
+       CASE b.kind WHEN 'group' THEN b.name
+                   WHEN 'share partition' THEN regexp_replace(b.name, ':[^:]*:[^:]*$', '') END AS group_id,
+       CASE WHEN b.kind = 'transactional id' THEN b.name END AS transactional_id,
+       CASE b.kind WHEN 'group' THEN '__consumer_offsets' WHEN 'share partition' THEN '__share_group_state'
+                   ELSE '__transaction_state' END AS log,
+       CASE b.kind WHEN 'group' THEN 'offsets.topic' WHEN 'share partition' THEN 'share.coordinator.state.topic'
+                   ELSE 'transaction.state.log' END AS setting, refused, errors,
        servers, (last_ns - b.first_ns) / 1e9 AS seconds, coalesce(good, 0) AS good, b.first_ns, b.last_ns,
        refused AS weight
 FROM bad b LEFT JOIN well g ON b.kind = g.kind AND b.name = g.name
