@@ -18,7 +18,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # belong to topics that its group reads, and nobody of the group fetches them. At most as many such members are reported
 # as there are such partitions, as other members may have none. If no other member fetches, and the member does not
 # repeat a commit, it may still work on its records. A rejected heartbeat is no sign of life, as its sender is no
-# member (its instance id is held by another one, KIP-848), and gets no records.
+# member (its instance id is held by another one, KIP-848), and gets no records. Records that come just before it goes
+# on may be what it waited for.
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive but consume nothing",
@@ -246,7 +247,7 @@ grown AS (
   JOIN idle i ON r.client_id = i.client_id
   JOIN batches b
     ON b.topic = r.topic AND b.partition = coalesce(r.partition, b.partition) AND b.api = 'PRODUCE'
-    AND b.ns > i.from_ns + 1000000000 AND b.ns < i.to_ns
+    AND b.ns > i.from_ns + 1000000000 AND b.ns < i.to_ns - CASE WHEN resumed THEN 2000000000 ELSE 0 END
   GROUP BY r.client_id
 ),
 others AS (
@@ -255,7 +256,8 @@ others AS (
   JOIN idle i ON r.client_id = i.client_id
   JOIN fetched f
     ON f.topic = r.topic AND f.partition = coalesce(r.partition, f.partition) AND f.client_id != r.client_id
-    AND f.ns > i.from_ns + 1000000000 AND f.ns < i.to_ns AND f.records_bytes > 0
+    AND f.ns > i.from_ns + 1000000000 AND f.ns < i.to_ns - CASE WHEN resumed THEN 2000000000 ELSE 0 END
+    AND f.records_bytes > 0
   GROUP BY r.client_id
 ),
 beating AS (
