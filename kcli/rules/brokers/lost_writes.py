@@ -6,7 +6,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # A leader that lacks the newest records of the one before gives their offsets again, to other records. An unclean
 # election makes such a leader, or a failover where the leader alone had what it acknowledged (acks=1). A retry of an
 # idempotent producer gets the offset that its records have already: what was sent before, byte for byte, does not
-# count; and as its offset is below one that was acknowledged behind it, so is its end.
+# count; and as its offset is below one that was acknowledged behind it, so is its end. Two leaders that
+# take turns all the time are of two clusters.
 RULE = Rule(
     finding="lost-writes",
     title="acknowledged records that are lost",
@@ -25,7 +26,7 @@ suspects AS (
   WHERE n.lowest <= o.highest AND n.first_ns > o.first_ns
 ),
 sent AS (
-  SELECT p.topic, p.partition, p.server, b.client_id, b.crc, b.records, p.ns, c.completed_ns, p.base_offset,
+  SELECT p.topic, p.partition, p.server, b.client_id, b.crc, b.records, p.ns, c.completed_ns, p.base_offset, p.error,
          row_number() OVER (PARTITION BY p.topic, p.partition, b.crc ORDER BY p.ns) AS attempt
   FROM produced p
   JOIN suspects s ON p.topic = s.topic AND p.partition = s.partition
@@ -38,12 +39,16 @@ taken AS (
          max(base_offset) OVER (PARTITION BY topic, partition ORDER BY completed_ns
                                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
   FROM sent
-  WHERE base_offset >= 0
+  WHERE base_offset >= 0 AND error IS NULL
 ),
 falls AS (
   SELECT topic, partition, server, before, base_offset, reached, completed_ns
-  FROM taken
+  FROM (
+    SELECT *, sum(CASE WHEN server != before THEN 1 ELSE 0 END) OVER (PARTITION BY topic, partition) AS turns
+    FROM taken
+  ) AS t
   WHERE server != before AND base_offset <= reached AND attempt = 1
+    AND turns <= 6
 ),
 again AS (
   SELECT f.topic, f.partition, f.server, f.before, f.base_offset, f.reached, f.completed_ns AS ns,

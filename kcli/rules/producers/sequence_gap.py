@@ -92,5 +92,6 @@ HAVING bool_or(coalesce(proven, false))
     "batch; check unclean.leader.election.enable and the producer's log; restart the producer",
     see="decode pcap {files} --client {client_id} --errors={errors}",
     source="KIP-98, KIP-360; enable.idempotence, max.in.flight.requests.per.connection 5",
-    explains={"errors-again": ("client",)},
+    # it tells by how much the offsets went back, too
+    explains={"errors-again": ("client",), "lost-writes": ("client", "topic")},
 )
