@@ -117,11 +117,11 @@ class Exchange:
 
     @property
     def outcome(self) -> str:
-        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "1.2 ms, cut off", "no answer" or
-        "answer lost".
+        """The outcome in words: "1.2 ms", "1.2 ms, UNKNOWN_TOPIC_OR_PARTITION", "1.2 ms, cut off", "no response" or
+        "response lost".
         """
         if self.response_frame is None:
-            return "no answer" if self.cut.response is None else "answer lost"
+            return "no response" if self.cut.response is None else "response lost"
         errors = self.errors
         return ", ".join([f"{self.latency_ms} ms", *(["cut off"] if errors is None else errors)])
 

@@ -264,7 +264,7 @@ class Outcome:
         one, other = captured.response, live.response
         if one is None or other is None:
             if captured.response_frame is not None and other is None:
-                self.differ(captured, live, "no answer", counts=False)
+                self.differ(captured, live, "no response", counts=False)
             return
         texts = list(
             differences(

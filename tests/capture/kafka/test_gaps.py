@@ -37,7 +37,7 @@ def test_a_lost_response_leaves_its_request_unanswered(read: Read) -> None:
     assert "METADATA 5 ?" in summary(items)
     found = {item.correlation_id: item for item in items if isinstance(item, Exchange)}
     lost = found[5]
-    assert len(found) == 39 and (lost.errors, lost.outcome, lost.response_bytes) == (None, "answer lost", None)
+    assert len(found) == 39 and (lost.errors, lost.outcome, lost.response_bytes) == (None, "response lost", None)
 
 
 def test_what_is_told_of_a_message_with_a_gap_is_true(read: Read) -> None:
