@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.capture.io.capture_file import NO_CAPTURE
@@ -37,13 +37,14 @@ ORDER BY topic
 """
 
 
-def unjudged_parts(store: FactStore, seconds: float, files: str, found: Iterable[Finding]) -> list[Unjudged]:
+def unjudged_parts(store: FactStore, seconds: float, files: str, found: Sequence[Finding]) -> list[Unjudged]:
     """List the parts that were not judged, the largest first. seconds: the captured time. files: names of the captures
     for commands. found: the findings; a part that they name is left out.
     """
     reported = {name for each in found if each.finding in OF_HANDSHAKES for name in each.names("broker")}
+    lacks_large = any(each.finding == "path-mtu" for each in found)
     return [
-        *undecodable(store, files, reported),
+        *undecodable(store, files, reported, lacks_large=lacks_large),
         *unjoined(store),
         *one_way(store),
         *two_clocks(store),
@@ -90,6 +91,7 @@ MISSING = {
     "cut": ("that the snapshot length cuts off", WHOLE_PACKETS),
     "lost": ("that are not in the capture", "a bigger capture buffer (tcpdump -B); of a ring of files, all of them"),
 }
+IN_HOLE = "larger packets than pass do not reach this place of capture: see path-mtu"
 # Connections of TLS whose handshake did not end well: nothing of Kafka's is in them. Either end said so in an alert, or
 # the client sent its hello alone.
 UNFINISHED = (
@@ -129,9 +131,9 @@ ORDER BY position(concat(' ', kind, ' ') IN ' encrypted unfinished cut-foreign h
 SEE = """kcli sql "SELECT timestamp, connection, bytes, reason FROM undecodable WHERE event != 'not-kafka'\""""
 
 
-def undecodable(store: FactStore, files: str, reported: Container[str]) -> Iterator[Unjudged]:
+def undecodable(store: FactStore, files: str, reported: Container[str], *, lacks_large: bool) -> Iterator[Unjudged]:
     """Yield the parts that are not Kafka, and the Kafka parts that cannot be read. reported: servers with findings
-    about their handshakes.
+    about their handshakes. lacks_large: large packets do not reach the place of capture.
     """
     if not store.has("undecodable"):
         return
@@ -155,6 +157,7 @@ def undecodable(store: FactStore, files: str, reported: Container[str]) -> Itera
             yield Unjudged(text, WHOLE_PACKETS, unread=True)
         elif row["kind"] in MISSING and row["bytes"]:
             text, remedy = MISSING[row["kind"]]
+            remedy = IN_HOLE if lacks_large and row["kind"] == "lost" else remedy
             beside = f", and {rest:,} in the same frames" if rest and row is missing else ""
             beside += cut_exchanges(store) if row["kind"] == "cut" else ""
             yield Unjudged(f"{amount} {text}{beside}", remedy, f"{SEE} {files}", unread=True)

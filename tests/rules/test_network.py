@@ -32,6 +32,10 @@ def test_a_path_that_drops_large_packets(tmp_path: Path) -> None:
     assert found.finding == "path-mtu"
     told(found, host="10.13.0.1", client=["bulk-kp", "bulk-rd"])
     assert (found.evidence["stopped"], found.evidence["sacks"], found.evidence["direction"]) == (6, 6, "from")
+    [lost] = [
+        part for part in diagnose([str(DATA / "path-mtu.pcap.zst")]).unjudged if "not in the capture" in part.what
+    ]
+    assert lost.remedy.endswith("see path-mtu"), "no capture buffer is too small"
     data = decompress(memoryview((DATA / "path-mtu.pcap.zst").read_bytes()), 2, 100_000, [])
     path = tmp_path / "silent.pcap"
     path.write_bytes(re.sub(rb"\x01\x01\x05\x0a.{8}", b"\1" * 12, data, flags=re.DOTALL))
