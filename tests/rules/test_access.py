@@ -100,7 +100,7 @@ def test_a_certificate_that_is_refused(
     assert (found.finding, found.severity, found.evidence["connections"]) == ("expired-certificate", "critical", 3)
     assert found.evidence["sender"] == ("client", "broker")[refuses]
     assert found.evidence["alerts"] == [said]
-    assert ("read in the log of the" in found.advice) == said.startswith("encrypted")
+    assert ("read the reason in the log of the" in found.advice) == said.startswith("encrypted")
 
 
 def test_a_handshake_that_fails_is_nothing_that_a_key_log_helps(tmp_path: Path) -> None:
