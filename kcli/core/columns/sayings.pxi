@@ -150,12 +150,13 @@ cdef class SayingNumbers:
         cdef TopicRow* topic = <TopicRow*>commit.levels[TOPICS].rows.data
         cdef CommittedRow* committed = <CommittedRow*>commit.levels[PARTITIONS].rows.data
         cdef size_t i
+        cdef int level
         for i in range(commit.levels[PARTITIONS].rows.size // sizeof(CommittedRow)):
             if out_put(&self.offsets, &committed[i].offset, sizeof(int64_t)):
                 raise MemoryError
             committed[i].offset = 0
-        for i in range(commit.depth):
-            each = &commit.levels[i]
+        for level in range(commit.depth):
+            each = &commit.levels[level]
             if out_put(&self.scratch, each.rows.data, each.rows.size):
                 raise MemoryError
         for slot in self.commit_texts:
