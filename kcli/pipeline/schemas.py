@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 # Tables with a row for each exchange, which are most of the output. Columns without nulls cost less.
 STRICT = ("exchanges", "fetch_partitions", "produce_partitions", "record_batches", "fetch_frames")
 SPARK_TYPES = {
-    "instant": "timestamp", "string": "string", "strings": "array<string>", "bool": "boolean", "int8": "tinyint",
-    "int16": "smallint", "int32": "int", "int64": "bigint", "float64": "double", "binary": "binary",
-    "headers": "array<struct<key:string,value:string>>",
+    "instant": "timestamp", "string": "string", "strings": "array<string>", "integers": "array<bigint>",
+    "bool": "boolean", "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "float64": "double",
+    "binary": "binary", "headers": "array<struct<key:string,value:string>>",
 }  # fmt: skip
 
 

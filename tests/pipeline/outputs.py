@@ -97,7 +97,8 @@ def exchange_lines(output: Path) -> Counter[str]:
             "timestamp": time_text(row["timestamp"]), "connection": row["connection"],
             "requestHeader": json.loads(row["request_header"]), "request": json.loads(row["request"] or "null"),
             "response": json.loads(row["response"] or "null"), "requestBytes": row["request_bytes"],
-            "responseBytes": row["response_bytes"], "latencyMs": row["latency_ms"], "errors": list(row["errors"]),
+            "responseBytes": row["response_bytes"], "latencyMs": row["latency_ms"],
+            "errors": None if row["errors"] is None else list(row["errors"]),
         }  # fmt: skip
         made.append(json.dumps(line, sort_keys=True))
     return Counter(made)

@@ -19,4 +19,4 @@ def test_every_column_has_a_type_in_both_worlds_and_a_text(name: str) -> None:
 
 def test_a_columns_comment_is_in_its_schema() -> None:
     field = arrow_schema("quorum").field("epoch")
-    assert field.metadata == {b"comment": b"of the snapshot"}
+    assert field.metadata == {b"comment": b"leader epoch of the snapshot's last record"}

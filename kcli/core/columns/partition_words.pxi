@@ -75,7 +75,7 @@ cdef class PartitionWords:
         if acks == 0 or acks == 1:
             self.put(b", no acks" if acks == 0 else b", acks 1")
         if not answered:
-            self.put(b" -> no response asked for" if acks == 0 else b" -> no response")
+            self.put(b" -> no response expected" if acks == 0 else b" -> no response")
             return True
         for i in range(reported):
             if results[i].error:

@@ -14,6 +14,8 @@ from kcli.schemas.apikeys import SHARE_FETCH
 from kcli.schemas.errors import error_name
 
 TYPES = (1, 2, 3)  # of acknowledgements: accept, release, reject
+MOST = 1 << 31  # records of a partition, and so also the most that a damaged batch counts for
+LAST = (1 << 63) - 1  # the greatest offset
 
 
 def put_share_call(rows: SingleRows, item: Exchange, _who: Who) -> None:
@@ -34,15 +36,15 @@ def put_share_call(rows: SingleRows, item: Exchange, _who: Who) -> None:
             *who, topic or topic_id, each["partitionIndex"], length(acquired),
             length(batch for batch in acquired if batch["deliveryCount"] > 1),
             max((batch["deliveryCount"] for batch in acquired), default=None),
-            max((batch["lastOffset"] + 1 for batch in acquired if batch["deliveryCount"] == 1), default=None),
+            max((min(batch["lastOffset"] + 1, LAST) for batch in acquired if batch["deliveryCount"] == 1), default=None),
             *(counts[kind] for kind in TYPES), counts.total(), error_name(code) if code else None,
             (item.response or {}).get("acquisitionLockTimeoutMs"),
         ))  # fmt: skip
 
 
 def length(batches: Iterable[Mapping[str, Any]]) -> int:
-    """Return the number of offsets of batches."""
-    return sum(batch["lastOffset"] - batch["firstOffset"] + 1 for batch in batches)
+    """Return the number of offsets of batches; each counts for 0 to MOST."""
+    return sum(min(max(batch["lastOffset"] - batch["firstOffset"] + 1, 0), MOST) for batch in batches)
 
 
 def acknowledged(batches: Iterable[Mapping[str, Any]]) -> Counter[int]:
