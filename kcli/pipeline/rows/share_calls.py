@@ -36,7 +36,7 @@ def put_share_call(rows: SingleRows, item: Exchange, _who: Who) -> None:
             *who, topic or topic_id, each["partitionIndex"], length(acquired),
             length(batch for batch in acquired if batch["deliveryCount"] > 1),
             max((batch["deliveryCount"] for batch in acquired), default=None),
-            max((min(batch["lastOffset"] + 1, LAST) for batch in acquired if batch["deliveryCount"] == 1), default=None),
+            max((min(batch["lastOffset"] + 1, LAST) for batch in acquired if batch["deliveryCount"] < 2), default=None),
             *(counts[kind] for kind in TYPES), counts.total(), error_name(code) if code else None,
             (item.response or {}).get("acquisitionLockTimeoutMs"),
         ))  # fmt: skip
