@@ -13,6 +13,7 @@ from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
 from kcli.rules.judgement import times_of
 from kcli.rules.prepared import MOST_GAPS, PREPARED
+from tests.capture.messages import request
 from tests.capture.wires import pcap
 from tests.diagnose.captured import DATA, diagnosed
 from tests.rules.test_by_hand import SECOND, Talk
@@ -85,3 +86,19 @@ def test_which_of_the_times_captured_a_row_is_of() -> None:
     for (first, last), found in places.items():
         assert [*(times_of({"first_ns": first, "last_ns": last}, firsts, lasts) or ())] == found
     assert times_of({"first_ns": None, "last_ns": 5}, firsts, lasts) is None
+
+
+def test_requests_at_the_end_of_a_capture_do_not_wait_until_the_next_one(tmp_path: Path) -> None:
+    """Two captures of one cluster, 20 minutes apart; the first one ends before responses come."""
+    fetch = {"maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "topics": []}
+    talks = [Talk(port=40000 + number, broker=number % 2 + 2) for number in range(8)]
+    for number, talk in enumerate(talks):
+        for _ in range(8):
+            talk.call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
+        if number < 4:
+            talk.wire.client(request(1, 11, talk.number + 1, fetch, talk.client)).server(b"")
+        else:
+            later(talk, 1200 * SECOND)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(sorted(packet for each in talks for packet in each.wire.packets)))
+    assert [each.finding for each in diagnose([str(path)]).findings if each.severity != INFO] == []

@@ -37,9 +37,10 @@ silences AS (
          sum(CASE WHEN p.from_ns IS NULL THEN 0 ELSE least(s.to_ns, p.to_ns) - greatest(s.from_ns, p.from_ns)
                   END) AS paused_ns
   FROM (
-    SELECT server, before_ns AS from_ns, first_ns AS to_ns, answers AS ended
+    SELECT server, before_ns AS from_ns, spaced.first_ns AS to_ns, answers AS ended
     FROM (SELECT *, lag(last_ns) OVER (PARTITION BY server ORDER BY first_ns) AS before_ns FROM each_second) AS spaced
-    WHERE first_ns - before_ns >= 5000000000
+    JOIN stretches t ON before_ns BETWEEN t.first_ns AND t.last_ns AND spaced.first_ns <= t.last_ns
+    WHERE spaced.first_ns - before_ns >= 5000000000
   ) AS s
   LEFT JOIN pauses p ON p.from_ns < s.to_ns AND p.to_ns > s.from_ns
   GROUP BY server, s.from_ns, s.to_ns, ended
