@@ -88,7 +88,8 @@ def test_which_of_the_times_captured_a_row_is_of() -> None:
     assert times_of({"first_ns": None, "last_ns": 5}, firsts, lasts) is None
 
 
-def test_requests_at_the_end_of_a_capture_do_not_wait_until_the_next_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lasting", [False, True], ids=["other connections", "one that lasts"])
+def test_requests_at_the_end_of_a_capture_do_not_wait_until_the_next_one(lasting: bool, tmp_path: Path) -> None:
     """Two captures of one cluster, 20 minutes apart; the first one ends before responses come."""
     fetch = {"maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "topics": []}
     talks = [Talk(port=40000 + number, broker=number % 2 + 2) for number in range(8)]
@@ -99,6 +100,9 @@ def test_requests_at_the_end_of_a_capture_do_not_wait_until_the_next_one(tmp_pat
             talk.wire.client(request(1, 11, talk.number + 1, fetch, talk.client)).server(b"")
         else:
             later(talk, 1200 * SECOND)
+    if lasting:
+        talks.append(Talk(port=40008).call(3, 12, {"topics": []}, {"brokers": [], "topics": []}, pause=1201 * SECOND))
+        talks[-1].call(3, 12, {"topics": []}, {"brokers": [], "topics": []})
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap(sorted(packet for each in talks for packet in each.wire.packets)))
     assert [each.finding for each in diagnose([str(path)]).findings if each.severity != INFO] == []

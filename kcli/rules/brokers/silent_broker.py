@@ -1,6 +1,6 @@
 """A broker takes connections and answers nobody."""
 
-from kcli.rules.prepared import AT_ONCE
+from kcli.rules.prepared import AT_ONCE, BETWEEN_CAPTURES_NS
 from kcli.rules.rule import CRITICAL, Rule
 
 # The broker's kernel still acknowledges segments, so the host and the network are well. Between two answers, or from
@@ -9,7 +9,7 @@ from kcli.rules.rule import CRITICAL, Rule
 # whose answer may be missing in the capture does not count either. If clients send the broker nothing more, its capture
 # may have ended: it has to go on for 2 s. If the broker has a single connection, all its requests count, but they may
 # wait for followers (acks=all). Pauses of the whole capture do not count: its machine paused, or its clock was set
-# forward.
+# forward. Nor does the time between two captures, though connections may last from one to the other.
 RULE = Rule(
     finding="silent-broker",
     title="brokers that accept connections but do not answer",
@@ -32,6 +32,15 @@ each_second AS (
   FROM moments
   GROUP BY server, floor(ns / 1e9)
 ),
+-- times without a request of anyone
+between_captures AS (
+  SELECT 1000000000 * (before + 1) AS from_ns, 1000000000 * second AS to_ns
+  FROM (
+    SELECT second, lag(second) OVER (ORDER BY second) AS before
+    FROM (SELECT DISTINCT CAST(floor(ns / 1e9) AS BIGINT) AS second FROM calls) AS seconds
+  ) AS spaced
+  WHERE 1000000000 * (second - before - 1) > {BETWEEN_CAPTURES_NS}
+),
 silences AS (
   SELECT server, s.from_ns, s.to_ns, ended,
          sum(CASE WHEN p.from_ns IS NULL THEN 0 ELSE least(s.to_ns, p.to_ns) - greatest(s.from_ns, p.from_ns)
@@ -40,7 +49,8 @@ silences AS (
     SELECT server, before_ns AS from_ns, spaced.first_ns AS to_ns, answers AS ended
     FROM (SELECT *, lag(last_ns) OVER (PARTITION BY server ORDER BY first_ns) AS before_ns FROM each_second) AS spaced
     JOIN stretches t ON before_ns BETWEEN t.first_ns AND t.last_ns AND spaced.first_ns <= t.last_ns
-    WHERE spaced.first_ns - before_ns >= 5000000000
+    LEFT JOIN between_captures b ON before_ns <= b.to_ns AND spaced.first_ns >= b.from_ns
+    WHERE spaced.first_ns - before_ns >= 5000000000 AND b.from_ns IS NULL
   ) AS s
   LEFT JOIN pauses p ON p.from_ns < s.to_ns AND p.to_ns > s.from_ns
   GROUP BY server, s.from_ns, s.to_ns, ended
