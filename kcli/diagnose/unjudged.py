@@ -17,7 +17,7 @@ from kcli.finding import Finding, Unjudged
 from kcli.rules.judgement import NAMELESS
 from kcli.rules.prepared import SET_BACK, TWO_CLOCKS
 from kcli.rules.second_hops import SecondHop
-from kcli.rules.signs import SIGNS
+from kcli.rules.signs import CLOCKS_APART_MS
 
 WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
 NAMED = 3  # most servers in one text
@@ -229,7 +229,7 @@ WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_
 CLOCKS = f"""
 SELECT server, count(*) AS connections, percentile_approx(s_syn_ns - c_syn_ns, 0.5) AS ahead_ns
 FROM tcp
-WHERE {TWO_CLOCKS} AND (SELECT clocks_apart_ms FROM ({SIGNS}) AS signs) > 0
+WHERE {TWO_CLOCKS} AND (SELECT {CLOCKS_APART_MS} FROM tcp) > 0
 GROUP BY server ORDER BY connections DESC, server
 """
 

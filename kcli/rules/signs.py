@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, SET_BACK, TWO_CLOCKS, WORK
 
+# How far the clocks of the two directions are apart (ms), over `tcp`; 0: fewer than half of the connections with a
+# handshake have two.
+CLOCKS_APART_MS = f"""
+CASE WHEN sum(CASE WHEN {TWO_CLOCKS} THEN 1 ELSE 0 END)
+          > 0.5 * sum(CASE WHEN c_syn_ns > 0 AND s_syn_ns > 0 THEN 1 ELSE 0 END)
+     THEN percentile_approx(CASE WHEN {TWO_CLOCKS} THEN abs(s_syn_ns - c_syn_ns) END, 0.5) / 1e6
+     ELSE 0 END
+""".strip()
 # Lists of names are text with a comma around each name. Counts are of requests unless their name says otherwise.
 # seconds: from the first request to the last response; left_seconds: between the ends of connections that clients
 # closed; cut_connections: connections that servers closed first; most_looks: the most inspecting requests of a client
@@ -80,10 +88,7 @@ lines AS (
          sum(c_resent + s_resent) AS resent, sum(c_zero_windows) AS zero_windows,
          sum(CASE WHEN c_unacked_resent >= 2 OR s_unacked_resent >= 2 THEN 1 ELSE 0 END) AS unacknowledged,
          coalesce(NOT bool_or({SET_BACK}), true) AS steady_clock,
-         CASE WHEN sum(CASE WHEN {TWO_CLOCKS} THEN 1 ELSE 0 END)
-                   > 0.5 * sum(CASE WHEN c_syn_ns > 0 AND s_syn_ns > 0 THEN 1 ELSE 0 END)
-              THEN percentile_approx(CASE WHEN {TWO_CLOCKS} THEN abs(s_syn_ns - c_syn_ns) END, 0.5) / 1e6
-              ELSE 0 END AS clocks_apart_ms,
+         {CLOCKS_APART_MS} AS clocks_apart_ms,
          max(greatest(coalesce(syn_ms, 0), coalesce(ack_ms, 0), coalesce(c_rtt_min_ms, 0),
                       coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms,
          max(greatest(coalesce(c_rtt_p50_ms, 0), coalesce(s_rtt_p50_ms, 0))) AS usual_trip_ms
