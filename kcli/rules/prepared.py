@@ -94,8 +94,13 @@ def ends_sql(text: str) -> str:
 
 # Prepared tables that are views: they add a column or two to another table's rows.
 VIEWS = frozenset({"timed"})
+COMMITS = [each for each in CALLS["commits"].names if each != "topic"]
 PREPARED: dict[str, str] = {
     **{name: calls_query(table) for name, table in CALLS.items()},
+    "commits": f"""
+SELECT {", ".join(f"c.{each}" for each in COMMITS)}, coalesce(c.topic, t.topic, c.topic_id) AS topic
+FROM ({calls_query(CALLS["commits"])}) AS c LEFT JOIN topic_by_id t ON c.topic_id = t.topic_id
+""",
     "inner_clients": INNER_CLIENTS,
     # unanswered: without the response that a request awaits; false also if the capture may have lost it (no `errors`).
     "calls": """

@@ -43,6 +43,7 @@ define(
 group_id       string   the group
 member_id      string?  of the request
 topic          string?  the topic's name
+topic_id       string?  its id, of a request that has that in place of the name
 partition      int32    the partition's index
 committed_offset int64  what is committed
 error          string?  name of the partition's error

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from kcli.diagnose import Finding, diagnose
-from tests.capture.messages import request, response
+from kcli.diagnose.diagnosis import read_facts
+from kcli.diagnose.store import FactStore
+from tests.capture.messages import metadata, request, response
 from tests.capture.wires import pcap
 from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND, Talk
@@ -68,3 +70,27 @@ def test_a_few_commits_a_second_are_many_for_a_client_that_does_nothing_but_wait
     path.write_bytes(pcap([*talk.wire.packets, *part.wire.packets]))
     found = [each for each in diagnose([str(path)]).findings if each.finding == "commit-per-record"]
     assert len(found) == (1 if wait else 0)
+
+
+def test_commits_by_a_topics_id_have_its_name(tmp_path: Path) -> None:
+    """Also if the name is learned after the first of them; the offsets of both are there."""
+    known, unknown = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
+    talk = Talk("reader")
+    for offset in (7, 8):
+        asked = {
+            "groupId": "g", "generationIdOrMemberEpoch": 1, "memberId": "m",
+            "topics": [{"topicId": each, "partitions": [{"partitionIndex": 0, "committedOffset": offset}]}
+                       for each in (known, unknown)],
+        }  # fmt: skip
+        accepted = [{"topicId": each, "partitions": [{"partitionIndex": 0}]} for each in (known, unknown)]
+        talk.call(8, 10, asked, {"topics": accepted})
+        for message, side in zip(metadata(99, topic_id=known), (talk.wire.client, talk.wire.server), strict=True):
+            side(message)
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(talk.wire.packets))
+    with FactStore() as store:
+        read_facts([str(path)], store, lambda _moved: None, {})
+        rows = [*store.ask("SELECT topic, committed_offset FROM commits")]
+    assert sorted((row["topic"], row["committed_offset"]) for row in rows) == [
+        (unknown, 7), (unknown, 8), ("orders", 7), ("orders", 8),
+    ]  # fmt: skip

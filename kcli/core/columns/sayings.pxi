@@ -4,7 +4,6 @@
 cdef enum:
     CALL_NUMBERS = 6       # of an exchange
     OFFSET_COMMIT = 8
-    FORGOTTEN = -1         # in place of a number
     SAID_BYTES = 1 << 25   # of contents to remember; REMEMBERED limits their number
 
 
@@ -29,7 +28,6 @@ cdef class SayingNumbers:
     cdef Out server_of             # by connection until `take_links`: its server's place
     cdef int64_t* numbers          # by the place of the contents in `words`
     cdef size_t room
-    cdef uint32_t place            # of the latest contents; 0: they are not remembered
     cdef int64_t last, links_before
     cdef size_t size, links_taken
     cdef bint[KEYS] said, never
@@ -96,7 +94,6 @@ cdef class SayingNumbers:
         cdef uint32_t place
         cdef size_t before = self.words.count
         cdef int64_t* grown
-        self.place = 0
         self.lacks_offsets = e.key == OFFSET_COMMIT and body < 0
         if self.lacks_offsets or 0 <= e.key < KEYS and self.never[e.key]:
             self.last += 1
@@ -109,8 +106,7 @@ cdef class SayingNumbers:
         place = text_number(&self.words, <const uint8_t*>self.scratch.data, self.scratch.size, e.response != NULL)
         if place == 0:
             raise MemoryError
-        self.place = place
-        if self.words.count == before and self.numbers[place - 1] != FORGOTTEN:
+        if self.words.count == before:
             self.number = self.numbers[place - 1]
             return False
         if place > self.room:
@@ -173,11 +169,6 @@ cdef class SayingNumbers:
     def read_commits(self, find not None):
         """Read OffsetCommit requests with find(key, version): (header, selection, slots of its texts), or None."""
         self.commits = Layouts(find)
-
-    def forget(self):
-        """Forget the latest contents: the next exchange with the same is new again."""
-        if self.place:
-            self.numbers[self.place - 1] = FORGOTTEN
 
     def add_offsets(self, list offsets not None):
         """Add the offsets of the latest exchange, an OffsetCommit; see `lacks_offsets`."""

@@ -57,13 +57,11 @@ def put_commit(rows: SingleRows, item: Exchange, who: Who) -> None:
     ))  # fmt: skip
     partitions = [(topic, each) for topic in asked.get("topics") or () for each in topic["partitions"]]
     for place, (topic, each) in enumerate(partitions, 1):
-        key, name = topic.get("name") or topic.get("topicId"), topic.get("name") or topic.get("_topicName")
+        name, topic_id = topic.get("name") or None, topic.get("topicId")
         rows.say("commits", (
-            *who, completed(item), asked.get("groupId"), asked.get("memberId") or None, name, each["partitionIndex"],
-            place, errors.get((key, each["partitionIndex"])),
+            *who, completed(item), asked.get("groupId"), asked.get("memberId") or None, name, topic_id,
+            each["partitionIndex"], place, errors.get((name or topic_id, each["partitionIndex"])),
         ))  # fmt: skip
-        if name is None:  # the next one may be after it was learned
-            rows.sayings.numbers.forget()
     rows.sayings.add_offsets(each["committedOffset"] for _, each in partitions)
 
 

@@ -132,12 +132,3 @@ def test_offsets_of_a_commit_that_the_core_does_not_read(owner: Any) -> None:
         say(owner, commit(number, *each))
     assert len(set(owner.said)) == 3, "each is new, as only its reader knows its offsets"
     assert owner.sayings.take().column("offsets").to_pylist() == offsets
-
-
-def test_what_is_forgotten_is_new_again(owner: Any) -> None:
-    for number in range(3):
-        say(owner, commit(number, 1, 2))
-        if number == 0:
-            owner.sayings.numbers.forget()
-    first = owner.said[0]
-    assert owner.said == [first, first + 1]
