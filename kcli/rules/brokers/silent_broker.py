@@ -32,25 +32,24 @@ each_second AS (
   FROM moments
   GROUP BY server, floor(ns / 1e9)
 ),
--- times without a request of anyone
+-- times without a request of anyone; those between `stretches` are among them
 between_captures AS (
   SELECT 1000000000 * (before + 1) AS from_ns, 1000000000 * second AS to_ns
   FROM (
     SELECT second, lag(second) OVER (ORDER BY second) AS before
     FROM (SELECT DISTINCT CAST(floor(ns / 1e9) AS BIGINT) AS second FROM calls) AS seconds
   ) AS spaced
-  WHERE 1000000000 * (second - before - 1) > {BETWEEN_CAPTURES_NS}
+  WHERE 1000000000 * (second - before) >= {BETWEEN_CAPTURES_NS}
 ),
 silences AS (
   SELECT server, s.from_ns, s.to_ns, ended,
          sum(CASE WHEN p.from_ns IS NULL THEN 0 ELSE least(s.to_ns, p.to_ns) - greatest(s.from_ns, p.from_ns)
                   END) AS paused_ns
   FROM (
-    SELECT server, before_ns AS from_ns, spaced.first_ns AS to_ns, answers AS ended
+    SELECT server, before_ns AS from_ns, first_ns AS to_ns, answers AS ended
     FROM (SELECT *, lag(last_ns) OVER (PARTITION BY server ORDER BY first_ns) AS before_ns FROM each_second) AS spaced
-    JOIN stretches t ON before_ns BETWEEN t.first_ns AND t.last_ns AND spaced.first_ns <= t.last_ns
-    LEFT JOIN between_captures b ON before_ns <= b.to_ns AND spaced.first_ns >= b.from_ns
-    WHERE spaced.first_ns - before_ns >= 5000000000 AND b.from_ns IS NULL
+    LEFT JOIN between_captures b ON before_ns <= b.to_ns AND first_ns >= b.from_ns
+    WHERE first_ns - before_ns >= 5000000000 AND b.from_ns IS NULL
   ) AS s
   LEFT JOIN pauses p ON p.from_ns < s.to_ns AND p.to_ns > s.from_ns
   GROUP BY server, s.from_ns, s.to_ns, ended
