@@ -15,6 +15,7 @@ from kcli.core.records.crc import crc32, crc32c
 from kcli.errors import InputError
 from kcli.grammar.batches import MESSAGE_HEADS
 from kcli.records.batches import CODEC_MASK, CONTROL
+from kcli.records.recognition import begins_batch
 from kcli.records.unfolding import Unfolding
 from kcli.redact.folding import recompressed
 
@@ -22,6 +23,8 @@ BLANK = b"\xff"  # replaces what is left out
 FILL = b"x"  # replaces each byte of keys, values and headers
 COUNT_AT = HEADER_SIZE - 4
 ATTRIBUTES_AT = MAGIC_AT + 1  # in magic 0 and 1
+MESSAGE_ATTRIBUTES = 0x0F  # bits of it that a message may have
+CHECKSUM = (slice(LENGTH_END, MAGIC_AT), slice(LENGTH_END, MAGIC_AT), slice(CRC_AT, CRC_START))  # by magic
 MARKER = 6  # bytes of a transaction marker
 DEEPEST = 2  # depth of message sets in message sets
 
@@ -49,17 +52,21 @@ class BatchRedactor:
                 break
             end = at + LENGTH_END + size
             head = HEADER_SIZE if magic == 2 else MESSAGE_HEADS[magic].sizeof()
+            was_valid = end <= len(data) and checksum(data[at:end]) == stored_checksum(data[at:end])
+            if not was_valid and not may_be_header(data[at : at + head]):
+                break
             if end > len(data):
                 # Cut off, as the last batch of a Fetch may be: its checksum still belongs to the original contents.
                 out[at : at + head] = data[at : at + head]
-                crc = slice(at + CRC_AT, at + CRC_START) if magic == 2 else slice(at + LENGTH_END, at + MAGIC_AT)
-                out[crc] = BLANK * (crc.stop - crc.start)
+                crc = CHECKSUM[magic]
+                out[at + crc.start : at + crc.stop] = BLANK * (crc.stop - crc.start)
                 break
             entry = bytearray(data[at:end])
             if magic == 2:
                 self.batch(entry)
             else:
                 self.message(entry, head, depth)
+            entry[CHECKSUM[magic]] = (checksum(entry) ^ (not was_valid)).to_bytes(4, "big")
             out[at:end] = entry
             at = end
         return bytes(out)
@@ -67,8 +74,7 @@ class BatchRedactor:
     # Magic 2
 
     def batch(self, entry: bytearray) -> None:
-        """Redact a complete batch of magic 2 in place."""
-        was_valid = crc32c(memoryview(entry)[CRC_START:]) == int.from_bytes(entry[CRC_AT:CRC_START], "big")
+        """Redact a complete batch of magic 2 in place, but for its checksum."""
         attributes = int.from_bytes(entry[CRC_START : CRC_START + 2], "big")
         count = int.from_bytes(entry[COUNT_AT:HEADER_SIZE], "big", signed=True)
         entry[HEADER_SIZE:] = self.payload(
@@ -77,8 +83,6 @@ class BatchRedactor:
             2,
             lambda data: (self.fill_markers if attributes & CONTROL else fill_records)(data, count),
         )
-        crc = crc32c(memoryview(entry)[CRC_START:])
-        entry[CRC_AT:CRC_START] = (crc if was_valid else crc ^ 1).to_bytes(4, "big")
 
     def payload(self, data: bytes, codec: int, magic: int, redact: Callable[[bytearray], None]) -> bytes:
         """Redact a stored payload in as many bytes. Blank it if it can't be read, or does not fit."""
@@ -139,8 +143,7 @@ class BatchRedactor:
     # Magic 0 and 1
 
     def message(self, entry: bytearray, head: int, depth: int) -> None:
-        """Redact a complete message of magic 0 or 1 in place, with the messages inside it."""
-        was_valid = crc32(memoryview(entry)[MAGIC_AT:]) == int.from_bytes(entry[LENGTH_END:MAGIC_AT], "big")
+        """Redact a complete message of magic 0 or 1 in place, with the messages inside it, but for its checksum."""
         magic, codec = entry[MAGIC_AT], entry[ATTRIBUTES_AT] & CODEC_MASK
         at = head
         for part in ("key", "value"):
@@ -155,12 +158,33 @@ class BatchRedactor:
                 fill(entry, inner)
             at = inner.stop
         entry[at:] = BLANK * (len(entry) - at)
-        crc = crc32(memoryview(entry)[MAGIC_AT:])
-        entry[LENGTH_END:MAGIC_AT] = (crc if was_valid else crc ^ 1).to_bytes(4, "big")
 
     def fill_set(self, data: bytearray, depth: int) -> None:
         """Redact a message set inside a message, in place."""
         data[:] = self.records(bytes(data), depth + 1)
+
+
+def checksum(entry: bytes | bytearray) -> int:
+    """Compute the checksum of a complete batch or message."""
+    if entry[MAGIC_AT] == 2:
+        return crc32c(memoryview(entry)[CRC_START:])
+    return crc32(memoryview(entry)[MAGIC_AT:])
+
+
+def stored_checksum(entry: bytes | bytearray) -> int:
+    """Return the checksum in the header of a batch or message."""
+    return int.from_bytes(entry[CHECKSUM[entry[MAGIC_AT]]], "big")
+
+
+def may_be_header(head: bytes) -> bool:
+    """Return whether bytes may be the header of a batch or message, where no checksum proves it: numbers in contents
+    would stay as those of a header. A field of records need not begin with a batch: a chunk of a snapshot (KIP-630)
+    begins anywhere.
+    """
+    magic = head[MAGIC_AT]
+    times = {0: (), 1: (MAGIC_AT + 2,), 2: (CRC_START + 6, CRC_START + 14)}[magic]
+    fits = begins_batch(head) if magic == 2 else head[:2] == bytes(2) and head[ATTRIBUTES_AT] <= MESSAGE_ATTRIBUTES
+    return fits and all(head[at : at + 2] in (bytes(2), b"\xff\xff") for at in times)
 
 
 def span(data: bytearray, at: int, end: int) -> tuple[slice, int]:

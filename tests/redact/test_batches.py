@@ -88,6 +88,19 @@ def test_what_is_cut_keeps_its_header_and_what_is_no_batch_nothing() -> None:
     assert redacted(b"customers" * 20) == BLANK * 180
 
 
+@pytest.mark.parametrize("size", [60, 1 << 30])
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_chunk_that_begins_in_contents_has_no_header(magic: int, size: int) -> None:
+    """As a chunk of a snapshot does (KIP-630): what stands where a header would be are no numbers."""
+    text = b"password=hunter2;" * 10
+    data = text[:8] + size.to_bytes(4, "big") + text[12:16] + bytes([magic]) + text[17:]
+    assert redacted(data) == BLANK * len(data)
+    batch = build_batch(RECORDS) if magic == 2 else build_message_set([(1, b"k", b"v")], magic=magic)
+    assert redacted(batch + data)[len(batch) :] == BLANK * len(data)
+    damaged = batch[:-1] + bytes([batch[-1] ^ 1])
+    assert redacted(damaged)[:17] == batch[:12] + redacted(damaged)[12:16] + batch[16:17]
+
+
 @pytest.mark.parametrize("codec", [1, 2, 3, 4, 6])
 def test_a_payload_that_can_not_be_unfolded_is_left_out(codec: int) -> None:
     data = bytearray(build_batch(RECORDS))
