@@ -6,8 +6,6 @@ mock cluster and a real single-node Kafka, idle sessions, cold start.
 --kafka: a real Kafka 4.4 beside it (from Maven), for the sessions up to 10,000 partitions and the throughput.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

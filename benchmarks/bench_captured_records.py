@@ -6,8 +6,6 @@
 Processor seconds of the whole command, its start included; the best of some rounds.
 """
 
-from __future__ import annotations
-
 import random
 import resource
 import struct

@@ -9,8 +9,6 @@ one that does not count. "awake": with a process of the lowest priority that kee
 virtual machines waking one costs as much as a request does, and who uses more of the processor sleeps less.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -7,8 +7,6 @@
 conversion, and Kafka's consumer of 0.10.2.2. Medians of the rounds, which are interleaved.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import statistics

@@ -7,8 +7,6 @@ All four are to answer 10,000 a second and more, for which an ordinary request m
 time: the other half is the asking program's, and the switches between the two.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

@@ -7,8 +7,6 @@ On a machine with two idle cores both ratios are the same; with other work besid
 1.6 for lines of small requests and for `--records full` of compressed batches (a tenth as big, as it takes as long).
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -12,8 +12,6 @@ retry's leaving for the new one, read from a capture of the wire (tcpdump; witho
 a file of runs, to which these are added; the medians are those of all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

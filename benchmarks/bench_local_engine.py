@@ -6,8 +6,6 @@ Wall and processor seconds of the whole command; and the processor seconds of th
 little: of the thread that decodes, then of the fork that has the most to do with the tables across connections.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -7,8 +7,6 @@ each: of less, a tenth is other work of the machine. A ratio is the median of th
 message once. "fetch": a Fetch v12 request of 10,000 partitions.
 """
 
-from __future__ import annotations
-
 import gc
 import io
 import statistics

@@ -6,8 +6,6 @@ Beside: `snapshot verify`, which reads every record of the same snapshots and se
 of each is reported, with the memory it took at most.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

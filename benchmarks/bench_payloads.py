@@ -6,8 +6,6 @@ Rates are of processor time on one core, the best of some rounds by turns. The r
 records`, without and with payloads, from a log segment to lines of JSON.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sys

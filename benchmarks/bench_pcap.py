@@ -7,8 +7,6 @@ of wall times, the best of some rounds each, the tools in turn; of json it is of
 twentieth of the capture: it is slow. "memory" is kcli's own, on this capture and on one five times as big.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

@@ -10,8 +10,6 @@ one core and on two, without the tables that look across connections. "tshark": 
 JSON reader over it, and whether both count the same exchanges of each API.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -7,8 +7,6 @@ Wall time of both stages on two cores, Spark's workers started and warm, the bet
 many windows the connection was cut into, and how many of them had to be decoded again.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

@@ -6,8 +6,6 @@
 lines of asyncio, and socat where it is installed.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

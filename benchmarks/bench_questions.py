@@ -6,8 +6,6 @@ Seconds are of processor time (user and system), of a whole pipe, the least of s
 reads the lines of `kcli decode pcap`, whose time is part of its own.
 """
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import sys

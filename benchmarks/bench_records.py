@@ -6,8 +6,6 @@ Segments are made by Kafka's classes in a folder that is removed again. Rounds o
 short; MB are 10^6 bytes of input. KCLI_BENCH_GIB: the size of the great segments (1).
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

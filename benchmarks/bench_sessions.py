@@ -6,8 +6,6 @@ Commands run in turn, whole, with their output thrown away; a ratio is the media
 one partition of a session moves in each fetch, and the session has 1,000 or 100,000 of them.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import tempfile

@@ -7,8 +7,6 @@ MetadataImage, checksums on (SnapshotReplay.java). Rounds are interleaved; the b
 it took at most.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -7,8 +7,6 @@ A speed is of processor time (user and system), the least of some rounds, the co
 on compressed batches, in bytes of capture a second: tshark gets a fortieth of them, as it is slow.
 """
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import sys

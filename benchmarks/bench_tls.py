@@ -7,8 +7,6 @@ that reading records takes the time; "short": a handshake for every 180 kB. A ra
 processor time, the best of some rounds each, by turns.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -6,8 +6,6 @@ imports what the other kcli does not have, there is the revision's own in its fo
 checkout's does.
 """
 
-from __future__ import annotations
-
 import compileall
 import difflib
 import hashlib

@@ -1,7 +1,5 @@
 """Clients of other makers, each with the same two jobs: write records of so many bytes, and read them all. MB/s."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Any, Protocol

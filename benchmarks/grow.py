@@ -5,8 +5,6 @@ for every second one, FINs. Each copy has another client address and a later tim
 with records of 16 kB where a message is as long.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path

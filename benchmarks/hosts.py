@@ -5,8 +5,6 @@ same time as all others, cut into rotated files. Every eighth host is the other 
 300 us later. Of every tenth one the first files come late, when the rest was read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple

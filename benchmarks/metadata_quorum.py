@@ -1,8 +1,6 @@
 """The folders of a quorum's nodes, as large as asked: a snapshot, the log of restarting brokers behind it, and the
 snapshot that follows from both, made without kcli's replay."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

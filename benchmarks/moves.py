@@ -1,7 +1,5 @@
 """Moving the leaders of a topic's partitions, and what a capture tells of the clients that followed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -6,8 +6,6 @@ Partitions by turns. Prints "measuring" after WARM seconds, and SECONDS later a 
 since, how many failed, their latencies in ms, and what the client took to find a new leader, as it sees that itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -4,8 +4,6 @@ A figure is known by its line and by the words before it; its unit stands behind
 Figures of another program say how much of a ratio is the machine's.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,8 +10,6 @@ waits for and of kcli's servers beside it, not of others. WORDs are handed to ea
 A bench prints what it measured, its peer in the same run and the ratio. A failing one does not stop the others.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -7,8 +7,6 @@ On a machine with other work, wall time says little. With KCLI_BENCH_CLOCK=proce
 the processor time of itself, of the processes that it has waited for, and of every kcli that it runs, as brokers are.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

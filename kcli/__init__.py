@@ -12,8 +12,6 @@ KcliError                               every error that kcli raises on purpose,
 Names are imported when they are asked for. docs/reference/python.md shows them at work.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # importing typing would take longer than the rest of this module
 if TYPE_CHECKING:
     from kcli.broker.embedded import EmbeddedBroker, embedded_broker

@@ -5,8 +5,6 @@ Allocators reserve address space that they hardly use: 64 MiB for each thread, 1
 cannot reserve it end the process, with an unclear message or none.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

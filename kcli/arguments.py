@@ -1,7 +1,5 @@
 """Checks the types of arguments of library calls; the error names the accepted types."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Decodes base64 text in the forms that users paste."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -1,7 +1,5 @@
 """Timestamps of records, in ms since 1970, as dates of the years 1 to 9999."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Formats counts ("1 exchange", "2 exchanges"), seconds, bytes, and the first names of many."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 NAMED = 5  # names to list when no name matches

@@ -1,7 +1,5 @@
 """Refuses devices without an end, as reading one to its end would fill the memory."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

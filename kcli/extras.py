@@ -1,7 +1,5 @@
 """Libraries that only some commands need, and what to install for them."""
 
-from __future__ import annotations
-
 import importlib.util
 
 from kcli.errors import UsageError

@@ -1,7 +1,5 @@
 """Recognizes input of another kind than expected: a capture given to `decode request`, hex text, a message."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

@@ -1,7 +1,5 @@
 """File arguments of library calls: a path, an open binary file, or several of these."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Iterable

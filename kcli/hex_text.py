@@ -1,7 +1,5 @@
 """Bytes from hex text: digits, hex dumps of many tools, arrays and strings of source code."""
 
-from __future__ import annotations
-
 import re
 
 from kcli.errors import InputError

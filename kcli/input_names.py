@@ -1,7 +1,5 @@
 """Names of inputs in messages."""
 
-from __future__ import annotations
-
 STDIN = "-"
 DELTA_LOG = "_delta_log"
 RUNS_FOLDER = "_kcli"  # the pipeline's own folder among its tables

@@ -1,7 +1,5 @@
 """Reads and writes Java's `.properties` text, in the syntax of `java.util.Properties.load`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

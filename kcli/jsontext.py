@@ -1,7 +1,5 @@
 """Writes and reads JSON text, in one form for all of kcli."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """Imports modules and names on first use."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@
 leave text unchanged that is legible already, so a value and the line around it may both be passed.
 """
 
-from __future__ import annotations
-
 import re
 from re import Match
 

@@ -1,7 +1,5 @@
 """Suggests a known name for a wrong one, in errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 LIKE = 0.6  # the least similarity of two names, 0 to 1

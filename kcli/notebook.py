@@ -3,8 +3,6 @@
 Text from decoded bytes is escaped and cut, so that a value of any size takes a few lines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Formats commands that users copy into a POSIX shell. Names in them are untrusted and may contain any character."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 

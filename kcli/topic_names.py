@@ -4,8 +4,6 @@ Names come from clients, captures and data folders, so a name must not lead out 
 Source: Kafka's Topic.validate, Topic.isInternal and TopicPartition.toString.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

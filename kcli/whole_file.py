@@ -1,7 +1,5 @@
 """Reads files to their end, and detects that another program truncates one meanwhile, as a node does with its log."""
 
-from __future__ import annotations
-
 import io
 import os
 

@@ -1,7 +1,5 @@
 """Every command of kcli, for tests that leave none out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

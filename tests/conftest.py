@@ -1,7 +1,5 @@
 """What every test has: the samples, and surroundings that do not depend on who runs it."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

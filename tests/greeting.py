@@ -1,7 +1,5 @@
 """Drafts for tests: an API of one's own, a new version of one of Apache's, and a released version rewritten."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Made with kcli's own writers; whole by the rules of their formats, so that readers show what they say.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

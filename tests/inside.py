@@ -1,7 +1,5 @@
 """kcli run in this process, where a process of its own is not what a test is about: its start takes 0.3 s."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import subprocess

@@ -6,8 +6,6 @@
 `nulls`    null wherever the version allows it
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Callable, Iterator

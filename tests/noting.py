@@ -1,7 +1,5 @@
 """Calls noted on their way to what they call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

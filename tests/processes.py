@@ -3,8 +3,6 @@
 with running(subprocess.Popen(command)) as server: ...
 """
 
-from __future__ import annotations
-
 import contextlib
 import resource
 import subprocess

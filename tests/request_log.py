@@ -5,8 +5,6 @@ empty request where the version was unknown; the broker's remark that a version 
 it twice, the second time as a message inside an Envelope; SASL exchanges and ApiVersions before them are not in it.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Little address space: an answer, or one line of error; no abort, no traceback."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Arguments of the wrong type are named, with what is accepted."""
 
-from __future__ import annotations
-
 import array
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Timestamps of records as dates."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.calendar import FIRST_MS, LAST_MS, date_text, has_date

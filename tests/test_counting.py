@@ -1,7 +1,5 @@
 """Numbers of things in text."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random damage to messages that hold secrets: no format of any command shows six bytes of one."""
 
-from __future__ import annotations
-
 import base64
 import random
 import re

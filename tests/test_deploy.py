@@ -1,7 +1,5 @@
 """The examples of deploy/: commands and options that there are, files that their readers take."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import shlex

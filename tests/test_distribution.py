@@ -2,8 +2,6 @@
 
 The core is compiled once, in the checkout; the sdist has every file that it was made of."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """No command, option or example without words that are true."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

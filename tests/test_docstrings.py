@@ -1,7 +1,5 @@
 """Every public definition says what it is: names that other modules import, and the public members of these classes."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

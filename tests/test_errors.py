@@ -1,7 +1,5 @@
 """The error tree: exit codes, and texts that name file, path and reason."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

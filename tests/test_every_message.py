@@ -3,8 +3,6 @@
 Apache Kafka's own classes have their say in tests/real/test_messages.py.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

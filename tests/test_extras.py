@@ -1,7 +1,5 @@
 """Libraries that are not there: one line that says what to install."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

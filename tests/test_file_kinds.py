@@ -1,7 +1,5 @@
 """What bytes look like that are not what was asked for."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Callable

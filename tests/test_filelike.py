@@ -1,7 +1,5 @@
 """What library calls take as files."""
 
-from __future__ import annotations
-
 import io
 import os
 from pathlib import Path

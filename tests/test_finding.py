@@ -1,7 +1,5 @@
 """A finding, by its row in the pipeline's table and by the names in its subject."""
 
-from __future__ import annotations
-
 from kcli.finding import WARNING, Finding
 
 

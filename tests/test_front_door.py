@@ -1,7 +1,5 @@
 """`import kcli`: the names that programs begin with, and what they cost."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import io

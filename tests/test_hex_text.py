@@ -1,7 +1,5 @@
 """Hex text as other tools and languages write it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

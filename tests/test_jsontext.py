@@ -1,7 +1,5 @@
 """The one form of JSON text."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import InputError

@@ -1,7 +1,5 @@
 """docs/explanation/kips.md: every rule has tests, they exist, and each says whose rule it holds."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

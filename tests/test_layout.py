@@ -1,7 +1,5 @@
 """The house in order: tests for each package, folders and modules of a size to read, public names pinned."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """Modules and names that are imported when they are asked for."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import importlib

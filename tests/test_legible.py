@@ -1,7 +1,5 @@
 """What may steer a terminal is escaped; everything else is left alone."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

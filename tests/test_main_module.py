@@ -1,7 +1,5 @@
 """`python -m kcli` is the command line."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every command with every value of every option on every kind of input; `make soak` has ever other damage."""
 
-from __future__ import annotations
-
 import random
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The known name that is most like a wrong one."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

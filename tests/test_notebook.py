@@ -1,7 +1,5 @@
 """What values show of themselves is escaped, and short."""
 
-from __future__ import annotations
-
 from kcli.notebook import card, quoted, shortened
 
 

@@ -1,7 +1,5 @@
 """Extras, recipes and the container file name what pyproject.toml has."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

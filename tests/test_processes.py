@@ -1,7 +1,5 @@
 """Processes that a test starts end with it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every sample capture beside its broker's own request log, exchange by exchange and field by field."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

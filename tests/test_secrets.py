@@ -1,7 +1,5 @@
 """No command shows a secret, in any format, unless it is told to: captures, messages, segments and snapshots."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Commands that are shown: what a shell makes of them is what was meant."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The site is built: every page, no link that leads nowhere."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Temporary folders go, whatever ends the process, and at whatever moment."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Files that share a Spark session or brokers are one scope; any other is its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.together import ROOT, Scheduling, scope_of

@@ -1,7 +1,5 @@
 """Topic names: Kafka's rule, names made lawful, and folders that stay where they belong."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 import pytest

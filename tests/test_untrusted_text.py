@@ -3,8 +3,6 @@
 A new command has to be put into CASES, a new format is tried by itself.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

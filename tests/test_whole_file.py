@@ -1,7 +1,5 @@
 """Files that another program cuts off while kcli reads them: what was there is shown, and the rest is said."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which tests run in one process of `make suite`: those of a file, and those of all files that share something dear."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

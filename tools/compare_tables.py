@@ -3,8 +3,6 @@
 python -m tools.compare_tables FILE|DIR...
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import warnings

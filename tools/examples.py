@@ -13,8 +13,6 @@ prompts is a doctest: what it prints is compared ("..." stands for any text, all
 without prompts is a program: it has to run without an exception; what it prints is not looked at.
 """
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

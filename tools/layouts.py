@@ -3,8 +3,6 @@
 python -m tools.layouts           write both anew (make layouts)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@
 The pages hold no date and no version: they change only when a command does.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

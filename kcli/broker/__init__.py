@@ -5,8 +5,6 @@ rebuild      a broker with the topics and records that a capture shows
 Each name is imported at its first use.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from kcli.lazy import importing

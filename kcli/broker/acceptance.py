@@ -5,8 +5,6 @@ SocketServer). ApiVersions is the exception: it is answered in any version. Rule
 groups and logs are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The types of Kafka's configs, with the parsers of their values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import NamedTuple

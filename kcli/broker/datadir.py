@@ -1,7 +1,5 @@
 """A broker's data folder (Kafka's log.dir): meta.properties, a lock, and the mark of a clean shutdown."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

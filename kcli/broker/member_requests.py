@@ -1,7 +1,5 @@
 """The common part of the APIs of consumer groups (KIP-848) and share groups (KIP-932): describe and heartbeat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

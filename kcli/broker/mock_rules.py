@@ -12,8 +12,6 @@ that the rule answers, by default all. The first matching rule answers; if there
 or a default response is sent. Names and types are checked against the message definitions when the rules are read.
 """
 
-from __future__ import annotations
-
 import base64
 import inspect
 import json

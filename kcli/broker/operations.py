@@ -1,7 +1,5 @@
 """The operations that a client is authorized for, in responses (KIP-430)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kcli.broker.request import Request

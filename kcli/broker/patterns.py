@@ -1,7 +1,5 @@
 """Regular expressions in requests. As in Kafka they are RE2's, which take linear time (google-re2)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from kcli.errors import InputError, UsageError

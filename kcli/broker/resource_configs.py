@@ -1,7 +1,5 @@
 """Configs of groups, of subscriptions to client metrics, and of a broker's loggers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

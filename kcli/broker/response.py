@@ -1,7 +1,5 @@
 """Results of a handler: a response's body as a value for the codec, or encoded, with records from files."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Iterator, Sequence
 from typing import Any, Protocol
 

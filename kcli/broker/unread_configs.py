@@ -3,8 +3,6 @@
 A row is `name type = default`, without a default if it is null. "+" after the type: it may change at run time in Kafka.
 """
 
-from __future__ import annotations
-
 UNREAD = """
 add.partitions.to.txn.retry.backoff.max.ms int = 100
 add.partitions.to.txn.retry.backoff.ms int = 20

@@ -1,7 +1,5 @@
 """Names the protocol of bytes that are not Kafka's, as other protocols reach clients and brokers at wrong ports."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ The width of buckets grows with their values, as in HdrHistogram. A percentile i
 exchange of that rank, and off by at most 1/128.
 """
 
-from __future__ import annotations
-
 SHARES = (0.5, 0.95, 0.99)  # the percentiles in tables
 STEPS = 64  # buckets in an octave
 

@@ -1,7 +1,5 @@
 """The names in captures, counted by a column of `kcli stats`."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 

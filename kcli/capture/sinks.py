@@ -1,7 +1,5 @@
 """Sinks for exchanges and events: as values, or as lines of JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Names the packets of a capture that have no TCP segment, with their counts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

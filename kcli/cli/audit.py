@@ -1,7 +1,5 @@
 """`kcli audit`: which clients a release of Kafka would refuse."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

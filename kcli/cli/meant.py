@@ -2,8 +2,6 @@
 with a dash. A guess is shown only if its command accepts it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """Suggestions for a first word that is no command and no file."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

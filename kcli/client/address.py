@@ -1,7 +1,5 @@
 """The address of a broker: HOST:PORT, an IPv6 host in brackets."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Iterable

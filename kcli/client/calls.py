@@ -1,7 +1,5 @@
 """Requests as values: they are encoded and sent, and their responses decoded."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A client of a whole cluster: bootstrap, a connection for each broker, metadata, retries."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

@@ -7,8 +7,6 @@ The limits are the configs `fetch.*` and `max.partition.fetch.bytes`, and in the
 (KIP-951) or by new metadata.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, NamedTuple

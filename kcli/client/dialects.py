@@ -5,8 +5,6 @@ The client appends the dialect's name to its software version (ApiVersions v3 on
 a feature of that name. Brokers that do not know this are recognized by an API, or a version, that only the dialect has.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Connects to a broker: it resolves the name, tries each address, and does the TLS handshake. Errors are one line."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Converts between Fetch messages of any version and the values of fetch sessions (`kcli.sessions.values`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ The receiving side is a BufferedProtocol: the kernel writes into our buffer. Sma
 are received into buffers of their own. All writes of one iteration of the event loop are one system call.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a secret";
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

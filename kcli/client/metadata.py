@@ -9,8 +9,6 @@ and Fetch v16+ responses). Rules:
 - A topic with another id is another topic, so that its old epochs are dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ The configs are Kafka's `sasl.oauthbearer.token.endpoint.url=file:///path` and t
 OAuthBearerLoginModule (for test clusters), and kcli's own option `token="..."`. Tokens are not fetched over HTTP.
 """
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Mapping

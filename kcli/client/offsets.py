@@ -1,7 +1,5 @@
 """The offset to fetch next after a records field."""
 
-from __future__ import annotations
-
 from kcli.records import scan
 from kcli.records.damage import Damage
 

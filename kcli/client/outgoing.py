@@ -4,8 +4,6 @@ JSON is one request, or one per line, in the form of `kcli decode request`: {"re
 Parts of the header may be missing. If the API is given separately, the object may also be the body alone.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping

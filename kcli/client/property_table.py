@@ -4,8 +4,6 @@ Names, types and defaults are those of ConsumerConfig, ProducerConfig and AdminC
 `remote.max.partition.fetch.bytes` (KIP-1018). If the three have different defaults, the consumer's is used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

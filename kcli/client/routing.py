@@ -1,7 +1,5 @@
 """Sends a request to the leader of its partitions, found by metadata, and by hints when it moves (KIP-951)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any

@@ -7,8 +7,6 @@
 PLAIN is RFC 4616, SCRAM RFC 5802 (with SHA-256 of RFC 7677; Kafka has SHA-512 too), OAUTHBEARER RFC 7628.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -1,7 +1,5 @@
 """TLS for `security.protocol` SSL and SASL_SSL, from Kafka's `ssl.*` properties with PEM stores (KIP-651)."""
 
-from __future__ import annotations
-
 import re
 import ssl
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Captures of before and after a change, compared: what is new, gone, worse and better beyond noise."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from kcli.lazy import importing

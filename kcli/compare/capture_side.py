@@ -1,7 +1,5 @@
 """One side of a comparison: a capture's facts in a store, and what is asked of them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Compares captures of before and after a change: what is new and gone, and what is worse or better beyond noise."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack

@@ -15,8 +15,6 @@ A lag that grows differs most from itself: how fast it grows is what two capture
 group commits; between two commits it grows evenly, and the blocks between them have one value together.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 KEYS = ("api", "role", "topic", "group_id", "error", "broker")

@@ -4,8 +4,6 @@ The test is Mann and Whitney's: it asks nothing of how values are spread, and si
 time that follow each other are alike, though: they say as much as fewer blocks would that are independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache

@@ -2,8 +2,6 @@
 that another one explains are kept apart. Names that need the tables are imported on first use.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from kcli.finding import CRITICAL, INFO, WARNING, Finding, Unjudged

@@ -1,7 +1,5 @@
 """Reads captures into the tables of rules, in one pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol

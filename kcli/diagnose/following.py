@@ -1,7 +1,5 @@
 """Findings in captures that are still being written, each reported when it first appears."""
 
-from __future__ import annotations
-
 import contextlib
 import select
 import sys

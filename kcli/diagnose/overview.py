@@ -1,7 +1,5 @@
 """The overview of captures: time, brokers, clients, errors, and the busiest clients."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The choice of findings: of a group, a client, a topic, or a time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain

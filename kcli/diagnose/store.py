@@ -1,7 +1,5 @@
 """The tables of facts while captures are read. Rows are in memory, or in files that queries read in place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import itemgetter

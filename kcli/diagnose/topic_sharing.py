@@ -1,7 +1,5 @@
 """Shares topic names between captures of the same cluster, some of which have only topic ids."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kcli.diagnose.store import FactStore

@@ -1,7 +1,5 @@
 """The parts of a capture that no rule can judge, each with its remedy."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ An entry of a log segment or a records field is a message in magic 0 and 1, whos
 In magic 2 it is a header and the records, which may be compressed together. KIP-98 defines magic 2, KIP-32 magic 1.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.errors import DecodeError, EncodeError

@@ -1,7 +1,5 @@
 """Frames: a header and a message, which follow a length of four bytes on a connection."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any

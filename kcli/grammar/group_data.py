@@ -6,8 +6,6 @@ Streams puts its own data into "userData" (StreamsPartitionAssignor); Connect us
 IncrementalCooperativeConnectProtocol. Some messages do not have the type; then the layout that fits all bytes is used.
 """
 
-from __future__ import annotations
-
 import base64
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ or at its default; else the client fails (MessageDataGenerator: UnsupportedVersi
 32,767 bytes. Data that only a decoder knows is not written: unknown tags, odd encodings, trailing bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Codecs of messages from the tables, by API key and version, or by name."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from kcli.arguments import need

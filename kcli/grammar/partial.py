@@ -1,7 +1,5 @@
 """Makes JSON of the readable part of a message before an error, from the spans of its fields."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from itertools import pairwise

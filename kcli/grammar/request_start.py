@@ -1,7 +1,5 @@
 """The fields at fixed offsets of a frame: its length, and in a request API key, version and client id."""
 
-from __future__ import annotations
-
 from struct import Struct
 
 from kcli.core.codec.varints import Buffer

@@ -3,8 +3,6 @@
 Decoded values stay exact; only output hides them. A hidden value shows only its size.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Learns topic names from messages that have both name and id, and adds names to messages that have only the id."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Protocol

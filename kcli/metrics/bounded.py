@@ -1,7 +1,5 @@
 """Limits the number of names and series, however many a client invents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Generic, TypeVar
 

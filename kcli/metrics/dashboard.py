@@ -1,7 +1,5 @@
 """A dashboard for Grafana (deploy/grafana-dashboard.json), made from the definitions of the metrics."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

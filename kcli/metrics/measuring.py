@@ -1,7 +1,5 @@
 """Updates figures with what a `Follower` reads and finds."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Any

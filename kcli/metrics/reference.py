@@ -1,7 +1,5 @@
 """The page of all metrics (docs/reference/metrics.md), made from their definitions."""
 
-from __future__ import annotations
-
 from kcli.metrics import figures
 from kcli.metrics.bounded import LONGEST, OTHER
 from kcli.metrics.definitions import METRICS, Metric

@@ -1,7 +1,5 @@
 """Metrics of a pipeline that keeps running: how much its runs have read and written."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

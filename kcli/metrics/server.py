@@ -1,7 +1,5 @@
 """Serves metrics by HTTP: /metrics, /healthz and /ready, in separate threads."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

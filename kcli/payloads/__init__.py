@@ -3,8 +3,6 @@
 Each name's module is imported when the name is first used.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from kcli.lazy import importing

@@ -3,8 +3,6 @@
 The topic in which Confluent's registry keeps its schemas (`_schemas`) has the same form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Payloads without a schema: those of Kafka's own serializers, and text."""
 
-from __future__ import annotations
-
 import struct
 import uuid
 from collections.abc import Callable

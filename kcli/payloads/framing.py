@@ -4,8 +4,6 @@ Confluent: 0, then the id as int32; or the header `__value_schema_id` with 0 and
 then the id as int64 (or as Confluent's int32); or headers `apicurio.value.globalId` and `contentId`, of int64.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping
 from typing import Literal, NamedTuple

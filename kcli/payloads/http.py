@@ -2,8 +2,6 @@
 pairs.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import deque
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 TLS is decrypted if its key log is given. Addresses of clients and passwords are not kept.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Sequence

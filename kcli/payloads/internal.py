@@ -4,8 +4,6 @@ Connect: KafkaOffsetBackingStore, KafkaConfigBackingStore and KafkaStatusBacking
 MirrorMaker: Checkpoint, Heartbeat and OffsetSync, Kafka's old structs after a version.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple

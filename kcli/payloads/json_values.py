@@ -1,7 +1,5 @@
 """JSON payloads, with a JSON Schema or without."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

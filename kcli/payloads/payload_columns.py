@@ -1,7 +1,5 @@
 """Decoded payloads as columns of a table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.jsontext import dumps

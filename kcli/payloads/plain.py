@@ -1,7 +1,5 @@
 """Values of Python in the form of JSON: bytes as base64, decimals as text, times as ISO 8601, NaN as "NaN"."""
 
-from __future__ import annotations
-
 import base64
 import math
 from datetime import date, datetime, time

@@ -5,8 +5,6 @@ Fields without presence have their default. Google's own types (Timestamp, Struc
 Unknown fields are left out.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Schemas of registries and files, and the error of an invalid one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from kcli.errors import InputError

@@ -1,7 +1,5 @@
 """Schemas in files: one that an option names for a topic, and folders that stand for a registry."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -2,8 +2,6 @@
 lock.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self

@@ -1,7 +1,5 @@
 """One run of the pipeline, as its output folder keeps it: the captures that it read, and the paths of its files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

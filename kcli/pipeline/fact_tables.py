@@ -3,8 +3,6 @@
 They are internal; their columns may change with any release of kcli.
 """
 
-from __future__ import annotations
-
 from kcli.tables.definition import Table, define
 from kcli.tables.exchanges import WHO
 from kcli.tables.rule_facts import RULE_FACTS

@@ -1,7 +1,5 @@
 """Runs tasks in forks of this process, several at a time; each fork runs one task after the other."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import selectors

@@ -8,8 +8,6 @@
 The table format determines how runs are kept, and which files readers see (`kcli.pipeline.formats`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The table `lineage`: accounts for every packet and byte of a run, by file and by share of connections."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -2,8 +2,6 @@
 connections.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain

@@ -2,8 +2,6 @@
 change.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime

@@ -4,8 +4,6 @@ Both Spark and DuckDB run it, and a test compares their answers. So the SQL uses
 a second sort key wherever rows could tie, and aggregates of text in the order of their values.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kcli.tables.connections import address_sql

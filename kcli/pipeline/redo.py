@@ -6,8 +6,6 @@ that were open before them. The new run replaces them all. If a capture is gone,
 ones are read on their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile

@@ -1,7 +1,5 @@
 """Finds complete captures among those of a rotation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

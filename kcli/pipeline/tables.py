@@ -5,8 +5,6 @@ A kind is the name of an Arrow type; "instant" is a timestamp in microseconds, U
 columns do, too.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kcli.capture.tables.partition_tables import (

@@ -1,7 +1,5 @@
 """The totals of a run, which `--fail-if` is about."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Upkeep of an output folder: forgets captures, merges small files, and removes files that nothing refers to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime

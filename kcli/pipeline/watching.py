@@ -1,7 +1,5 @@
 """`kcli pipeline run --stream` without Spark: polls for complete captures, and reads them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writes rows into Parquet files: one file for each table, day and task."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Proxy        one listener for each broker, in this event loop (`async with`)
 Each name is imported at its first use.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from kcli.lazy import importing

@@ -4,8 +4,6 @@ The response has a row for each row of the request with the same identity (topic
 error code in it is the wanted one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 

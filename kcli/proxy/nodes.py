@@ -1,7 +1,5 @@
 """The brokers of the cluster. Each gets a listener when a response first names it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

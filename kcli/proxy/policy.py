@@ -1,7 +1,5 @@
 """The policy of a proxy: allowed networks and APIs, limits on connections, and fault rules; it may be in a file."""
 
-from __future__ import annotations
-
 import ipaddress
 import tomllib
 from collections.abc import Callable, Iterable, Mapping

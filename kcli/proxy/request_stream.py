@@ -3,8 +3,6 @@
 The bytes pass as they arrive; only the first bytes of each request are read.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple

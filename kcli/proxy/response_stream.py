@@ -3,8 +3,6 @@
 All others pass in the pieces in which they arrive.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple

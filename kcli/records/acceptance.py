@@ -16,8 +16,6 @@ analyzeAndValidateRecords, LogValidator, ByteBufferLogInputStream, DefaultRecord
 The embedded broker and `kcli check` use this module; `record_faults` finds faults of batches of any origin.
 """
 
-from __future__ import annotations
-
 import contextlib
 import zlib
 from collections.abc import Mapping

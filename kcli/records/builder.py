@@ -1,7 +1,5 @@
 """Builds record batches from values: batches of producers, control batches, and messages of magic 0 and 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from kcli.core.records import record_values

@@ -1,7 +1,5 @@
 """Cuts a sequence of batches into chunks at batch boundaries, so that memory does not grow with the segment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 

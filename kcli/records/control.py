@@ -4,8 +4,6 @@ The key is `version` int16, `type` int16. The value of a commit or abort marker 
 int32 (EndTransactionMarker). The values of the others are messages of Kafka's schemas, which begin with their version.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Kafka's readers stop at an impossible size and trust any other. Here the checksu
 one is searched at bytes that are not a batch, and after a batch with a wrong checksum that no sound batch follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -5,8 +5,6 @@ whole message of unusual form). If that still has the row's records, it is used 
 encoded to the same bytes. Edited records are written and compressed again.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Iterable, Sequence

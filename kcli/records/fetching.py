@@ -9,8 +9,6 @@ Two faults of Kafka are not copied: if the first batches become empty, it sends 
 batch with more than 131072 bytes left to fill breaks off the send.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
 """The forms of a records field in JSON and tables: how much of it they show."""
 
-from __future__ import annotations
-
 BATCH_FORMS = ("none", "batches", "full")  # only the size; batches; batches with their records
 FIELD_FORMS = (*BATCH_FORMS, "raw")  # base64

@@ -1,7 +1,5 @@
 """Record batches as Kafka's Java producer writes them (MemoryRecordsBuilder, DefaultRecordBatch, DefaultRecord)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -5,8 +5,6 @@ is a guess from the size fields. If damage makes a chunk end elsewhere, the chun
 from there.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import deque

@@ -1,7 +1,5 @@
 """The batches of log segments, for programs and notebooks."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

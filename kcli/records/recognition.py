@@ -1,7 +1,5 @@
 """Recognizes log segments, and the logs and snapshots of KRaft, by their first bytes, because a pipe has no name."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 from kcli.core.records.batches import HEADER_SIZE, LENGTH_END, MAGIC_AT, SIZE_AT

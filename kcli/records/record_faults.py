@@ -1,7 +1,5 @@
 """Faults of record batches, from a producer or a log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from kcli.core.records import record_values

@@ -1,7 +1,5 @@
 """Records as rows of JSON, with their offsets in a partition; batches are decompressed one at a time."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ They are recognized by their form, because a batch does not name its topic: fram
 version, and fields that match (MetadataRecordSerde).
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

@@ -3,8 +3,6 @@
 Compressed records have no bytes of their own in the input: their stored payload is one span.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 

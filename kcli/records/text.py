@@ -1,7 +1,5 @@
 """Batches as JSON text, made by the core: of a buffer, or chunk by chunk of a source."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ Findings have the form of `kcli snapshot verify`: severity ("error", or "note" f
 file, offset (bytes in the file) and message.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 from collections import Counter

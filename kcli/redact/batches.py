@@ -4,8 +4,6 @@ The contents of a batch are overwritten in place. A compressed batch is decompre
 size by the same codec (`kcli.redact.folding`). Checksums are computed anew; a wrong one stays wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from kcli.core.codec.varints import read_zigzag

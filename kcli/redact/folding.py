@@ -5,8 +5,6 @@ gzip member or an lz4 frame; for zstd skippable frames, empty blocks and the dic
 snappy literals, which need not be compressed, with a length in more bytes than it needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import cramjam

@@ -3,8 +3,6 @@
 The mechanism decides, not the form of a token: with a mechanism that is not listed here nothing stays.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """A captured connection that passes on its frames redacted, with their positions in its two streams."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

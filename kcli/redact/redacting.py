@@ -1,7 +1,5 @@
 """Reads a capture completely, and writes it again without names and data: `Redaction`."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from dataclasses import replace

@@ -6,8 +6,6 @@ else. Kafka's own words (states, assignors, features, names of configs) stay in 
 are left out, except those whose grammar is known. docs/how-to/redact.md shows this as a table for users.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Literal, NamedTuple

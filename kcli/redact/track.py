@@ -1,7 +1,5 @@
 """The packets to which a connection's reader writes: its own, or if it used TLS, new ones with the decrypted bytes."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 from kcli.capture.kafka.connection import CapturedConnection

@@ -5,8 +5,6 @@ cluster; `kcli.replay.sessions` repeats the captured fetches in its own fetch se
 steps, and its rhythm may follow the captured order as well as the times.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager

@@ -5,8 +5,6 @@ that the capture does not show, and those before them. Producer ids and transact
 partition can be filled.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

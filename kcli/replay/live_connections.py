@@ -1,7 +1,5 @@
 """The live connections of one captured client: one to each broker that its requests go to."""
 
-from __future__ import annotations
-
 from typing import Generic, NamedTuple, TypeVar
 
 from kcli.capture.io.packet_writing import Direction

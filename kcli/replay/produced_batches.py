@@ -1,7 +1,5 @@
 """Record batches of a captured Produce for another broker, with new producer id, epoch and sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Names and ids of topics in the capture and in the live cluster, and the user's mapping between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

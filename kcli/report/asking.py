@@ -1,7 +1,5 @@
 """The questions asked: the same of captures, and of a fleet's tables by DuckDB or Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The tables that the page on captures is asked of: the facts that rules read, and a few more of the same reading."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

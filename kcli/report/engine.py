@@ -1,7 +1,5 @@
 """DuckDB for the report's questions: over Parquet files in a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The questions of `kcli pipeline report`, answered by DuckDB in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kcli.pipeline.queries import QUESTIONS

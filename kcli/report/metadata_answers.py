@@ -1,7 +1,5 @@
 """The answers of the page on a metadata log: as those on captures, but from the log's own replay and not by SQL."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

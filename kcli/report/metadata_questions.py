@@ -1,7 +1,5 @@
 """The sections of the page on a metadata log, in their order, each with the columns of its answer."""
 
-from __future__ import annotations
-
 from kcli.report.questions import ReportQuestion
 
 SERIES = 8  # lines of a chart

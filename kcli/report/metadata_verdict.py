@@ -1,7 +1,5 @@
 """The verdict on a metadata log: what to look at, the worst first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from kcli.counting import counted, rounded_bytes, span_text

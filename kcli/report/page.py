@@ -4,8 +4,6 @@ Names in it come from strangers. They reach the page escaped by Jinja2, or as JS
 content security policy lets no script and no style run but those that kcli put in, by their hash.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The exchanges as the questions of the report read them, and facts of captures made of a fleet's tables."""
 
-from __future__ import annotations
-
 from kcli.rules.prepared import BEYOND_WAIT_MS, PREPARED, ends_sql
 from kcli.tables.connections import address_sql
 

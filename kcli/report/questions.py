@@ -4,8 +4,6 @@ Where the two call a function by different names, Spark's is used; `kcli.report.
 answer is bounded: the biggest first, up to a limit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kcli.capture.latency_buckets import percentile_sql

@@ -1,7 +1,5 @@
 """The verdict on top of the page: what to look at, the worst first, each with the section that shows it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 topics and groups, without a relation between them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from kcli.rules.judgement import Judgement, judge

@@ -2,8 +2,6 @@
 the rest of the query would take most of the time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Causes before consequences: a finding that another one explains is left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import merge
 from itertools import product

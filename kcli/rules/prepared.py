@@ -4,8 +4,6 @@ If the two have different names for a function, Spark's is used; `kcli.rules.rul
 Times are ns since 1970 (`ns` is the request's), or seconds if a column says so.
 """
 
-from __future__ import annotations
-
 from kcli.tables.call_views import CALL_VIEWS, SAID_TOPICS, call_view
 from kcli.tables.connections import address_sql
 from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query

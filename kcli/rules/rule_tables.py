@@ -1,7 +1,5 @@
 """The tables of rules in DuckDB, each made when a query first reads it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

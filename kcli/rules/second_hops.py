@@ -2,8 +2,6 @@
 sides of a router that translates addresses (NAT). All rates would double, so rules leave one hop out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -2,8 +2,6 @@
 talks to both. Otherwise it is unknown whether two servers belong to one cluster or to two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kcli.counting import few_of

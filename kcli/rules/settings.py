@@ -1,7 +1,5 @@
 """Names of settings in client libraries. Advice names settings as Java's client does."""
 
-from __future__ import annotations
-
 import re
 
 # Software name in ApiVersions -> library. Java's client is left out: advice uses its names already.

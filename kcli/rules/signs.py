@@ -1,7 +1,5 @@
 """The contents of a capture, in one row that decides which rules are asked."""
 
-from __future__ import annotations
-
 from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, SET_BACK, TWO_CLOCKS, WORK
 
 # How far the clocks of the two directions are apart (ms), over `tcp`; 0: fewer than half of the connections with a

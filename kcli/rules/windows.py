@@ -1,7 +1,5 @@
 """SQL for the times in which clients are busy: a calm before or after does not lower the rate of a busy time."""
 
-from __future__ import annotations
-
 SHORTEST = 5_000_000_000  # ns
 OVER = 10_000_000_000  # ns: a shorter busy time was a burst, as of a client that catches up after a pause
 # Text with the client's whole time, if that is longer than the `seconds` of the finding.

@@ -1,7 +1,5 @@
 """Numbers in the fields of messages about ACLs, with the names of Kafka's enums."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

@@ -1,7 +1,5 @@
 """API keys used in kcli's code, with the names of Kafka's ApiKeys. A test compares them with the tables."""
 
-from __future__ import annotations
-
 PRODUCE = 0
 FETCH = 1
 LIST_OFFSETS = 2

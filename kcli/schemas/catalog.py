@@ -1,7 +1,5 @@
 """Opens the catalog of the stock tables, or the same with a dialect laid over it."""
 
-from __future__ import annotations
-
 import os
 
 from kcli.schemas.lookup import STOCK, Catalog

@@ -4,8 +4,6 @@ They are from Kafka's own definitions (ConfigDef: KafkaConfig, LogConfig, GroupC
 quotas of QuotaConfigs) in releases 1.1 to 4.4. Configs of type PASSWORD are secrets.
 """
 
-from __future__ import annotations
-
 
 def names(text: str) -> frozenset[str]:
     return frozenset(text.split())

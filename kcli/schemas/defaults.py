@@ -1,7 +1,5 @@
 """Parses the default values of fields like Kafka's generator (FieldSpec), which uses Java's number parsers."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

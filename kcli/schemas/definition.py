@@ -5,8 +5,6 @@ Kafka's files have `//` comments, in one case text after the JSON (2.8.2, Descri
 `versions` because it is tagged (3.5.2, FetchRequest), and tags as text (before 4.1).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The keys of message definitions, and their values as coerced by Jackson, with which Kafka's generator reads them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads and checks dialect.json, the settings of a dialect that definitions cannot hold."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

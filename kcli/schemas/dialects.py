@@ -9,8 +9,6 @@ A file dialect.json beside the definitions may hold "apiKeys" ({"IncrementalFetc
 draft if these cannot be meant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher

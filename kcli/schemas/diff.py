@@ -1,7 +1,5 @@
 """Compares two versions of a message, or two releases. `sides` compares other sets of messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

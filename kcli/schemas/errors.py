@@ -1,7 +1,5 @@
 """Kafka's error codes and their names, from the enum Errors in kafka-clients of all releases in the tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

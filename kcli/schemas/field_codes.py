@@ -2,8 +2,6 @@
 loads this module.
 """
 
-from __future__ import annotations
-
 API_KEYS = 128  # all of Kafka's API keys are lower
 FRAME_VERSION = 1  # of metadata records (MetadataRecordSerde)
 NO_LEADER = NO_PRODUCER = -1  # of a partition, of a batch

@@ -4,8 +4,6 @@ A path is field names without indexes: `resources.configs.value`. The rules for 
 KafkaConfig.maybeSensitive and RecordRedactor; docs/reference/secrets.md has the table for users.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

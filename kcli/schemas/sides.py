@@ -3,8 +3,6 @@
 A release has all messages. A dialect or folder has only those that it defines, so only these are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple

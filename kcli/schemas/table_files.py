@@ -6,8 +6,6 @@ errors.json     [code, name, retriable?, names in earlier releases], one on each
 notes.jsonl     notes of definitions on fields, which do not affect bytes; one message on each line
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

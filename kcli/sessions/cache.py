@@ -3,8 +3,6 @@
 Source: KIP-227 and Kafka's FetchSessionCache and FetchSessionCacheShard (sharded since KAFKA-9401).
 """
 
-from __future__ import annotations
-
 import random
 import secrets
 from bisect import bisect_left, insort

@@ -8,8 +8,6 @@
 The cost of a request grows with the changes, except for a full fetch, which names every partition.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kcli.sessions.epochs import FINAL_EPOCH, FIRST_EPOCH, FULL_EPOCH, ID_NOT_FOUND, NO_SESSION

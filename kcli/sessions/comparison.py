@@ -1,7 +1,5 @@
 """Compares the reports of two sessions, one from a capture and one from a live broker."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

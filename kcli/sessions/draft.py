@@ -15,8 +15,6 @@ Its differences from the final design, and why it was given up:
   consumers apart by client id, which the request's header brings.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

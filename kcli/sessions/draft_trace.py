@@ -4,8 +4,6 @@ A session of the draft is identified by its uuid, which is its session id here. 
 here, any other 1. Partitions are named by topic names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ fetch is valid, there are no epochs, and a full fetch is needed after a changed 
 without a response.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 
 from kcli.counting import counted

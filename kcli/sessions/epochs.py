@@ -1,7 +1,5 @@
 """The numbers of KIP-227: special epochs and session ids, error codes, the eviction time, the shards of a cache."""
 
-from __future__ import annotations
-
 NO_SESSION = 0
 FULL_EPOCH, FINAL_EPOCH, FIRST_EPOCH, MAX_EPOCH = 0, -1, 1, 2**31 - 1
 ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH = 70, 71, 106

@@ -1,7 +1,5 @@
 """The JSON of an ended session, as `kcli fetch-session explain --format jsonl` prints it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

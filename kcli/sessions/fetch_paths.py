@@ -2,8 +2,6 @@
 (core/sessions/interning.pxi).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import TYPE_CHECKING
 

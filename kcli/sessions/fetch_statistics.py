@@ -5,8 +5,6 @@ recorder.add(exchange, names)              # a kcli.sessions.trace.FetchExchange
 recorder.report().as_dict()
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field

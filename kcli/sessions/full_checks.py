@@ -1,7 +1,5 @@
 """Checks of full fetches, and those of any fetch; each finding is of one of `session_findings.RULES`."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from kcli.counting import counted

@@ -2,8 +2,6 @@
 an unknown epoch, position or offset breaks no rule.
 """
 
-from __future__ import annotations
-
 from kcli.core.sessions.fetches import PartitionState
 from kcli.counting import counted
 from kcli.sessions.epochs import EPOCH_MISMATCH, NO_SESSION, TOPIC_ID_MISMATCH

@@ -3,8 +3,6 @@
 `tracker` decides when sessions begin and end; the registry does it, and reports the findings.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any

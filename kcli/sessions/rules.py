@@ -56,8 +56,6 @@ are older than the eviction time; those of followers may also replace those of a
 a higher rank. If no session can be replaced, the fetch is served without a session.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto

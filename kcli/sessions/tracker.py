@@ -8,8 +8,6 @@ A capture can begin in the middle of a session, lack packets, or have only one o
 not judged: a session with missing bytes becomes uncertain (`blur`), and only later fetches count.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The plain values that both sides of a fetch session exchange, without bytes and message dicts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -11,8 +11,6 @@ SnapshotFetch                  fetching a snapshot from a quorum, as a state mac
 Each name's module is imported when the name is first used.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from kcli.lazy import importing

@@ -1,7 +1,5 @@
 """A snapshot's or log segment's records as JSON lines, in Kafka's form."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import Any

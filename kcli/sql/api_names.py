@@ -1,7 +1,5 @@
 """API names in SQL: values compared with the column `api` may be in any spelling that options accept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

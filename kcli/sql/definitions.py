@@ -2,8 +2,6 @@
 the column `file`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kcli.pipeline import tables as pipeline

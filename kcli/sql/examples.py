@@ -1,7 +1,5 @@
 """Common questions about captures, each with its SQL."""
 
-from __future__ import annotations
-
 EXAMPLES = (
     (
         "Who sends the most requests?",

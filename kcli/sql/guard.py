@@ -4,8 +4,6 @@ The checks use DuckDB's tree of the query (json_serialize_sql), so that no spell
 written anew around the checked SELECT, as EXPLAIN ANALYZE runs any statement.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Sorts the inputs of `kcli sql` by kind: captures, log segments, snapshots and written tables."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Makes the page of all tables (docs/reference/tables.md): every column with type, unit and comment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kcli.pipeline import tables as pipeline

@@ -1,7 +1,5 @@
 """A table that DuckDB reads as a stream of record batches, made anew for each reading."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

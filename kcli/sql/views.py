@@ -1,7 +1,5 @@
 """Tables that are made from other tables, in SQL."""
 
-from __future__ import annotations
-
 from kcli.sql.traffic import LOGIN, ROUND_TRIP
 from kcli.tables.captured import CAPTURED
 from kcli.tables.connections import EXCHANGE, FILE, TCP, TLS, connections_query, traffic_part

@@ -4,8 +4,6 @@ The arrays are made of buffers, as `pyarrow.array` imports pandas if it is insta
 captures; so do `take` and `cast` with pyarrow.compute.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple

@@ -2,8 +2,6 @@
 once, with its SQL, which both Spark and DuckDB run.
 """
 
-from __future__ import annotations
-
 from kcli.tables.connections import address_sql, instant_of
 from kcli.tables.definition import Table
 from kcli.tables.exchange_views import ViewColumn, column

@@ -1,7 +1,5 @@
 """The tables of captures, log segments and snapshots that one process makes (`kcli sql`, Parquet files)."""
 
-from __future__ import annotations
-
 from kcli.tables import connections
 from kcli.tables.definition import Column, Table, columns
 from kcli.tables.exchange_views import GROUPS, THROTTLING

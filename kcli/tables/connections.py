@@ -1,7 +1,5 @@
 """The table `connections`: each column once, with its SQL, which both Spark and DuckDB run over rows of traffic."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kcli.tables.definition import Column

@@ -1,7 +1,5 @@
 """Opens DuckDB in this process, with the settings that all its users share."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import re

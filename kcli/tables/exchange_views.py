@@ -1,7 +1,5 @@
 """The tables `throttling` and `groups`: each column once, with its SQL, which both Spark and DuckDB run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kcli.tables.definition import Column

@@ -4,8 +4,6 @@ Each column here is in `kcli sql`, `decode pcap --format parquet`, `to_arrow()`,
 new column needs only one entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The table `hourly`: exchanges summed by hour, API, broker and client, in SQL that both Spark and DuckDB run."""
 
-from __future__ import annotations
-
 from kcli.tables.definition import Table
 from kcli.tables.exchange_views import column
 

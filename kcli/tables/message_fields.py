@@ -1,7 +1,5 @@
 """Message fields that columns are made from, with their paths."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kcli.schemas.apikeys import FETCH, JOIN_GROUP, PRODUCE, SHARE_FETCH

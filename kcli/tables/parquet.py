@@ -1,7 +1,5 @@
 """Writes tables as Parquet files, and chooses how each column is stored."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -2,8 +2,6 @@
 groups, transactions, metadata and logins, and facts about TCP connections.
 """
 
-from __future__ import annotations
-
 from kcli.tables.definition import Column, Table, define
 from kcli.tables.exchanges import WHO
 

@@ -1,7 +1,5 @@
 """Merges rows of `tcp` for a connection whose parts several runs of a pipeline read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kcli.tables.rule_facts import RULE_FACTS

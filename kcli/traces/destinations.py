@@ -1,7 +1,5 @@
 """The destinations of spans: a file with lines of OTLP JSON, or a collector by OTLP/HTTP."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Reads captures and sends their exchanges as spans while reading."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

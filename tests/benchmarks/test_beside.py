@@ -1,7 +1,5 @@
 """A bench on two kclis: figures side by side, and where each kcli comes from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Captures of made-up hosts: rotated, late, of both ends; the pipeline reads them as one decode does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.hosts import make_fleet

@@ -1,7 +1,5 @@
 """What a capture tells of clients whose leaders moved."""
 
-from __future__ import annotations
-
 from benchmarks.moves import Step, milliseconds, replicas, waits_of
 
 

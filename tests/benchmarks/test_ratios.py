@@ -1,7 +1,5 @@
 """Ratios of a bench's figures: which direction is good, what a figure is called, and the table of them all."""
 
-from __future__ import annotations
-
 from benchmarks.ratios import ratios, summary
 
 

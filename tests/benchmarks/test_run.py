@@ -1,7 +1,5 @@
 """The runner of the benches: which ones it runs, and that one that fails is heard of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Two processes that measure by turns, by what they say in one file."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

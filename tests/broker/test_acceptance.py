@@ -1,7 +1,5 @@
 """Whether a broker would take a request, and what an embedded one answers."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

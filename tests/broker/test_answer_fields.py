@@ -1,7 +1,5 @@
 """Names and types in rules of answers, held against the messages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

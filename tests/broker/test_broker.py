@@ -1,7 +1,5 @@
 """A broker's life: data that stays, folders that are taken, several nodes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

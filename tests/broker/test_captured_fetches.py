@@ -1,7 +1,5 @@
 """Strict replays of captures made by hand, one for each rule by which a broker answers a fetch."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

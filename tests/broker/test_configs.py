@@ -1,7 +1,5 @@
 """Configs: a broker's over Kafka's defaults, a topic's over the broker's."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.configs import BROKER, TOPIC, Configs, parse

@@ -1,7 +1,5 @@
 """The folder of a broker, and what killed ones leave behind."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import tempfile

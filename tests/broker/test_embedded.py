@@ -1,7 +1,5 @@
 """A broker in a thread of its own."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from pathlib import Path

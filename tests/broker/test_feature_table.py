@@ -1,7 +1,5 @@
 """The table of docs/how-to/testing.md that lays the broker beside others: each of kcli's cells is shown by tests."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Rules in JSON that answer requests, and what is answered without one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fields that a version of a response lacks are left out of its value."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.api_version import version_filter

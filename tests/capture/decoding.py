@@ -1,7 +1,5 @@
 """Captures decoded for tests: as lines of JSON, or as values."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """IP packets cut into fragments, as a router or the sender does it (RFC 791, RFC 8200)."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable, Sequence
 

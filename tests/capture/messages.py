@@ -1,7 +1,5 @@
 """Frames for captures made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kcli.grammar.frames import encode_request, encode_response

@@ -1,7 +1,5 @@
 """Captures as programs read them."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import shutil

@@ -1,7 +1,5 @@
 """The time captured, its parts and its pauses."""
 
-from __future__ import annotations
-
 from kcli.capture.captured_time import CapturedTime
 
 S = 10**9

@@ -1,7 +1,5 @@
 """Counts, and the sum that has to come out."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.capture.counters import Tally

@@ -1,7 +1,5 @@
 """Whole captures against the brokers' own request logs, both engines, both ways out (values and lines)."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Which exchanges are wanted."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

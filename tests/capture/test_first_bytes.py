@@ -1,7 +1,5 @@
 """What bytes begin as, and connections in which something stands in front of Kafka's first request."""
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections.abc import Callable

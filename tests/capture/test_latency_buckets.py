@@ -1,7 +1,5 @@
 """Percentiles by SQL are those of buckets."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

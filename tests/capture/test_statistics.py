@@ -1,7 +1,5 @@
 """Counts by group: those of the core are those that values give, and both are what the lines say."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Connections with exchanges on them, and in short what came out of one."""
 
-from __future__ import annotations
-
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from tests.capture.messages import metadata

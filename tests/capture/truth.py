@@ -1,7 +1,5 @@
 """What brokers say of a capture: their request logs, and how an exchange compares with a line of one."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Packets put into tunnels and behind other link layers, each written here from its specification."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 

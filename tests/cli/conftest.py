@@ -1,7 +1,5 @@
 """Fixtures of the commands' tests: a log segment, and a partition's directory."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Real shells, which complete what is typed; those that are not installed are skipped, in CI they fail."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

@@ -1,7 +1,5 @@
 """`kcli audit` as a script and a person see it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

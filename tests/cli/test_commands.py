@@ -1,7 +1,5 @@
 """The table of commands: each is there to be imported, and help knows of it."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Iterator, Mapping

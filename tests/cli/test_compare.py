@@ -1,7 +1,5 @@
 """`kcli compare`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Shell completion: the scripts, and what a shell asks of kcli while a person types."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`kcli down-convert` as a script sees it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

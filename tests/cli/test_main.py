@@ -1,7 +1,5 @@
 """The `kcli` command itself: its table of commands, its exit codes, and how errors leave it."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A command line that makes no sense is answered with the one that was meant, which works."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from pathlib import Path

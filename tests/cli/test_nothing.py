@@ -1,7 +1,5 @@
 """Commands that judge captures say so where there was nothing to judge, and don't end with 0."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Odd words for every command: empty ones, other files than it takes, values that are none; one line, no traceback."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`kcli redact` as a person and a script see it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

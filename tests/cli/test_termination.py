@@ -1,7 +1,5 @@
 """SIGTERM while a command is busy: temporary folders go, and the signal ends the process; what ignores it goes on."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

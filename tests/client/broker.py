@@ -1,7 +1,5 @@
 """A broker of a test's own: real bytes on a real socket, answers as the test says."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """A broker with topics that can be fetched from: real sessions (`kcli.sessions.broker`), records made on the spot."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.records import build_batch

@@ -1,7 +1,5 @@
 """Topics that are made for a replay."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.client.topics import batches

@@ -5,8 +5,6 @@ line-0, line-20: the same through a proxy that delivers at once, and 10 ms later
 far-0, far-20: the same over a line of its own, captured at its clients' end.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The rank test and the noise of a sample."""
 
-from __future__ import annotations
-
 import itertools
 from statistics import NormalDist
 

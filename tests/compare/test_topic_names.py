@@ -1,7 +1,5 @@
 """Topics that one of two captures has by their ids alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.compare import compare

@@ -1,7 +1,5 @@
 """Without the core nothing is read: one line says how to get it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

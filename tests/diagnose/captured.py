@@ -1,7 +1,5 @@
 """Diagnoses of the captures in `data`: cut from captures of real brokers while one thing was wrong."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from functools import cache

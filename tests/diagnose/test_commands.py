@@ -1,7 +1,5 @@
 """The command that a finding names shows something."""
 
-from __future__ import annotations
-
 import csv
 import io
 import shlex

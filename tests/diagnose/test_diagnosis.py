@@ -1,7 +1,5 @@
 """A diagnosis as a whole."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Facts out of captures, in one pass."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

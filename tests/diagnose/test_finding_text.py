@@ -1,7 +1,5 @@
 """What is said of a finding."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names that a diagnosis is asked for, and no capture has."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

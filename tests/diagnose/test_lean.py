@@ -1,7 +1,5 @@
 """Prepared tables with no more columns than are read."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.diagnose.lean import LEAN, closed, columns_of, in_turn, needed_of, with_columns

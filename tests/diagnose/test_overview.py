@@ -1,7 +1,5 @@
 """The overview counts as the other screens do: `kcli stats`, the report and `kcli decode pcap`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Records that consumers can't deserialize, found where payloads are decoded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

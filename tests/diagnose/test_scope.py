@@ -1,7 +1,5 @@
 """Which findings a scope chooses."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

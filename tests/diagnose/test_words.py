@@ -1,7 +1,5 @@
 """Numbers for texts that repeat."""
 
-from __future__ import annotations
-
 import pyarrow
 import pytest
 

@@ -1,7 +1,5 @@
 """Damage: bytes flipped, put in, taken out, repeated, cut off; from a seed, so that a finding can be had again."""
 
-from __future__ import annotations
-
 import random
 
 __all__ = ["damaged"]

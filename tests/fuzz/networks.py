@@ -1,7 +1,5 @@
 """Damaged packets in tunnels, headers of the PROXY protocol, key logs that grow: nothing breaks, no byte is lost."""
 
-from __future__ import annotations
-
 import random
 import struct
 

@@ -1,7 +1,5 @@
 """What both sides of a proxied connection say, damaged: nothing but a NetworkError is raised, and bytes pass."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections import deque

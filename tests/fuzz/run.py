@@ -5,8 +5,6 @@ a processor, or memory beyond MEMORY, is a finding too. Where KCLI_FUZZ_PROGRESS
 under way: a sanitizer ends the process without a word of Python's.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import resource

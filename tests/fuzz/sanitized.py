@@ -5,8 +5,6 @@ run. Python's own allocator is left out, so that an access beyond a bytes object
 the interpreter has its own.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What is fuzzed. A target takes damaged bytes and raises nothing but KcliError; its seeds are real bytes."""
 
-from __future__ import annotations
-
 import functools
 import json
 import random

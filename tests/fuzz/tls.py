@@ -1,7 +1,5 @@
 """Damaged connections with TLS and the right keys: both engines say the same, and every byte is accounted for."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import io

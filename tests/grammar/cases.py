@@ -1,7 +1,5 @@
 """Grammars by hand, with values and the bytes they are: one table for every reader and writer."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from kcli.grammar.codec import MessageCodec

@@ -1,7 +1,5 @@
 """The grammar reads what Kafka wrote, and builds the same bytes again, padded varints included."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import DecodeError, EncodeError

@@ -1,7 +1,5 @@
 """A message's verbs together: trailing bytes, variants, names, spans, errors that say what they are about."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

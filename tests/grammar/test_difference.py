@@ -1,7 +1,5 @@
 """Spans side by side; messages are compared in tests/cli/diff/test_command.py."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

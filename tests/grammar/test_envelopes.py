@@ -1,7 +1,5 @@
 """Envelopes: what is inside is shown, and only its secrets are hidden."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

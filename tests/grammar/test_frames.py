@@ -1,7 +1,5 @@
 """Frames: header and body together, and what they say of each other."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import DecodeError, EncodeError, UsageError

@@ -1,7 +1,5 @@
 """What members of groups say to each other; `tests/real/test_group_data.py` has what Connect and Streams write."""
 
-from __future__ import annotations
-
 import base64
 from itertools import pairwise
 from typing import Any

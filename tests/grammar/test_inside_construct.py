@@ -1,7 +1,5 @@
 """One of each of construct's classes around kcli's words, and inside them: value to bytes and back."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

@@ -1,7 +1,5 @@
 """What Kafka's Java client writes for a value; `tests/real/test_java_values.py` asks Kafka's own classes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

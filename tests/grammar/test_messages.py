@@ -1,7 +1,5 @@
 """From tables to grammars. Every message of every version goes both ways in tests/test_every_message.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import SchemaError

@@ -1,7 +1,5 @@
 """From construct words to nodes of the core."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("kcli.core.codec.messages", reason="the core is not built")

@@ -1,7 +1,5 @@
 """Partial messages: of all bytes the JSON of the whole message, of fewer what is in it, up to there."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

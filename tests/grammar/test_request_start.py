@@ -1,7 +1,5 @@
 """What stands at fixed places of a request."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import DecodeError

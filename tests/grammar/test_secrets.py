@@ -1,7 +1,5 @@
 """Secrets in what the verbs of messages show: compiled and interpreted alike."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

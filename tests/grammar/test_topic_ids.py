@@ -1,7 +1,5 @@
 """Topic names beside topic ids, on values."""
 
-from __future__ import annotations
-
 from kcli.core.codec.values import uuid_bytes
 from kcli.grammar import messages
 from kcli.grammar.topic_ids import annotate, naming_apis, teaches

@@ -1,7 +1,5 @@
 """kcli's commands as click knows them, and command lines that try every value of every option of theirs."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator, Sequence

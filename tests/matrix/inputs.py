@@ -1,7 +1,5 @@
 """What commands are given: every sample, cuts and damaged copies of them, and what is nothing that kcli reads."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

@@ -1,7 +1,5 @@
 """A command run in this process, and what is wrong with how it ended."""
 
-from __future__ import annotations
-
 import builtins
 import io
 import os

@@ -3,8 +3,6 @@
 A finding is printed with its seed and its command line; the inputs of a finding stay. Exit 1 when there was one.
 """
 
-from __future__ import annotations
-
 import random
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """Figures of captures of tests/diagnose/data and samples/, read whole."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The metrics as Prometheus reads them, their page, the dashboard and the alerts."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Figures of captures, beside those of other commands, and their bounds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

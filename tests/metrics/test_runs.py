@@ -1,7 +1,5 @@
 """Metrics of a pipeline."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.cli.main import main

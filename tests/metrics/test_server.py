@@ -1,7 +1,5 @@
 """Metrics by HTTP."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 from collections.abc import Iterator

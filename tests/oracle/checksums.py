@@ -1,7 +1,5 @@
 """The checksum of IP and TCP: the oracle of kcli.core.capture.checksums."""
 
-from __future__ import annotations
-
 
 def sum_of(data: bytes | bytearray | memoryview) -> int:
     """The sum of 16-bit words that checksums are made of (RFC 1071), modulo 2^16 - 1; an odd byte ends a word of zero.

@@ -1,7 +1,5 @@
 """A row of `exchanges` out of an exchange's values, as one would write it by hand: what columns are held to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.capture.kafka.error_codes import error_codes

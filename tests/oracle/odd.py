@@ -1,7 +1,5 @@
 """Exchanges that all go the slower way: they come as values, and their texts and partitions are made in Python."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The interpreted twins of the core's readers of snapshots and metadata logs."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

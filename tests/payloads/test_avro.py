@@ -1,7 +1,5 @@
 """Values of Avro: every type as JSON and back, evolution, and payloads made to hurt."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import decimal

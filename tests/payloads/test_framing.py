@@ -1,7 +1,5 @@
 """How payloads say which schema they have."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

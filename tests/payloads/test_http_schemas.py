@@ -4,8 +4,6 @@ shop.pcap: confluent-kafka (Avro, JSON Schema, Protobuf), Apicurio's Avro serial
 headers), franz-go with hamba/avro; their registry spoke HTTP in the same capture.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

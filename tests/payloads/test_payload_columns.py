@@ -1,7 +1,5 @@
 """Decoded keys and values as columns, in SQL and Parquet."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Values of Protobuf: messages of texts and descriptors, behind Confluent's indexes and Apicurio's names."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Payloads without a schema, JSON, envelopes, and the topics of Connect and MirrorMaker."""
 
-from __future__ import annotations
-
 import json
 import struct
 import time

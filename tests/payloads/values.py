@@ -1,7 +1,5 @@
 """Schemas, payloads and batches that tests of payloads share."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Answers of the pipeline's questions, made by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.pipeline.queries import QUESTIONS

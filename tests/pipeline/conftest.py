@@ -1,7 +1,5 @@
 """One Spark session for all tests that need one; without Java they are skipped, and say so."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Work in another thread."""
 
-from __future__ import annotations
-
 import threading
 import time
 

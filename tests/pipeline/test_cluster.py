@@ -1,8 +1,6 @@
 """A standalone cluster out of PySpark's own jars: a master and two workers, each a process. They have to be sent kcli,
 since their Python has none; and one of them is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What every part of a run needs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.pipeline.context import Options, RunContext

@@ -1,7 +1,5 @@
 """The facts, of which some tables are made."""
 
-from __future__ import annotations
-
 from kcli.pipeline.entry import published
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES

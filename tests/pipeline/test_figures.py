@@ -5,8 +5,6 @@ One run on Spark over captures that have all of it, read by all tests. `remote_f
 test_partitions.py: nobody in these captures reads far behind the end.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import struct

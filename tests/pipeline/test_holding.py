@@ -1,7 +1,5 @@
 """One run at a time writes to an output folder."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Rows of the table `lineage`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.pipeline.lineage import lineage_rows

@@ -1,7 +1,5 @@
 """The engine without Spark: the tables of one decode, however the captures come."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

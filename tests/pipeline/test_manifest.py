@@ -1,7 +1,5 @@
 """Manifests: what they may say, and that captures which they vouch for are read once."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

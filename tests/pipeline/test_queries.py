@@ -1,7 +1,5 @@
 """The report's questions: each has a name, SQL over known tables, and both engines run it."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from pathlib import Path

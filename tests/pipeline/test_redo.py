@@ -1,7 +1,5 @@
 """Captures that come late, have grown or are gone: the rows are those of one decode, as far as that can be."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

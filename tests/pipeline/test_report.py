@@ -1,7 +1,5 @@
 """The report's answers, against figures counted another way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

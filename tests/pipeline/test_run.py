@@ -1,7 +1,5 @@
 """Runs over real captures: the same exchanges and events as `kcli decode pcap`, however the files are cut and come."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Captures and tables in an object store: an S3 API on loopback."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Samples: whole connections, the same ones in every run and by every way of reading, and what is said of them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

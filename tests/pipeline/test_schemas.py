@@ -1,7 +1,5 @@
 """The tables' columns: one place says what they are, everything else follows."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.pipeline.fact_tables import FACTS

@@ -1,7 +1,5 @@
 """Which captures nobody writes any more."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

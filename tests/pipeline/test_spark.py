@@ -1,7 +1,5 @@
 """The session, and work handed out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables that look across connections, as `kcli sql` makes them: those that a run with Spark writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How the stages of a run are laid out; what comes of them is tested in test_run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files by path and URI: local ones, and those of an S3 server on loopback."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

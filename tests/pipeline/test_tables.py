@@ -1,7 +1,5 @@
 """The tables that readers see."""
 
-from __future__ import annotations
-
 from kcli.pipeline.tables import TABLES
 
 PINNED = (

@@ -1,7 +1,5 @@
 """TLS through the pipeline: the rows are those of `kcli decode pcap --key-log`, however the files are cut."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Captures that are forgotten, small files made one, and what nothing refers to."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

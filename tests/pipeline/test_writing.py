@@ -1,7 +1,5 @@
 """Rows into Parquet: a file for each table and day, rows in groups."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

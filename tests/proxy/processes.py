@@ -1,7 +1,5 @@
 """`kcli proxy` as a process of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import subprocess

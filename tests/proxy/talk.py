@@ -5,8 +5,6 @@ async with proxied(nodes=3) as both:
         await client(METADATA, 12, {"topics": None})
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Iterable
 from typing import Any

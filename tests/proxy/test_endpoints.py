@@ -1,7 +1,5 @@
 """The rule that finds the addresses of brokers in messages."""
 
-from __future__ import annotations
-
 from kcli.proxy.rewriting import EndpointPath, endpoint_paths, endpoints_in
 from kcli.schemas.catalog import catalog
 

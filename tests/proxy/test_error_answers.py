@@ -1,7 +1,5 @@
 """Error responses made from requests: shaped as a broker's, for every API there is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Fault rules before a broker that knows nothing of them."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections import deque

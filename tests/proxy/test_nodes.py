@@ -1,7 +1,5 @@
 """Brokers by id: when they get a listener, and where it leads."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

@@ -1,7 +1,5 @@
 """Who may use the proxy, and for what."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

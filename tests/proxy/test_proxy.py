@@ -1,7 +1,5 @@
 """Clients of every kind reach a cluster through the proxy alone."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 

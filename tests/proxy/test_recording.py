@@ -1,7 +1,5 @@
 """What crosses the proxy, as a capture: every exchange as the broker said it."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

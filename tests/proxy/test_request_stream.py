@@ -1,7 +1,5 @@
 """Requests on their way: where each begins, and what answers it."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

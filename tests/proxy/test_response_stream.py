@@ -1,7 +1,5 @@
 """Responses on their way: those with addresses are rewritten when they are whole, all else passes as it comes."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from typing import Any

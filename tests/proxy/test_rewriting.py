@@ -1,7 +1,5 @@
 """Addresses in responses: replaced, and every other byte as it was."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

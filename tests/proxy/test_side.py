@@ -1,7 +1,5 @@
 """One side of a connection: what it does to the other one."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -4,8 +4,6 @@ The nodes are joined by a bridge, of which the caller's own namespace is part: w
 whatever they see of each other. With `tls` their listeners have certificates of one authority, which may expire.
 """
 
-from __future__ import annotations
-
 import datetime
 import ipaddress
 import os

@@ -1,7 +1,5 @@
 """Record batches to offer to a broker: sound ones, and such as people make by mistake; and damage by chance."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -10,8 +10,6 @@ code 1.
 No topic that has configs is removed: nodes drift when they replay that (docs/explanation/kafka-metadata-drift.md).
 """
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

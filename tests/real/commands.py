@@ -1,7 +1,5 @@
 """Kafka's command-line classes in one Java process for many of them (Commands.java)."""
 
-from __future__ import annotations
-
 import atexit
 import struct
 import subprocess

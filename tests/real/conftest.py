@@ -3,8 +3,6 @@
 They end with the last of these tests in their process, as a broker that nobody asks still takes 3 % of a processor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

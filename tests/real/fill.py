@@ -1,7 +1,5 @@
 """Topics made and filled through kcli's own client, so that a replay finds records where the capture had them."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Java processes: commands that run to their end, and servers that are started, watched and ended."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """A key and a self-signed certificate for the lab's TLS listeners, made with Java's keytool."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

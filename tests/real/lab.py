@@ -14,8 +14,6 @@ SASL_PLAINTEXT ones (`sasl_bootstrap`; PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512), 
 (`sasl_tls_bootstrap`). Users are in `USERS`.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

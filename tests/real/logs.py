@@ -1,7 +1,5 @@
 """How a broker of the lab logs: to standard output, and each exchange to a request log when one is wanted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.real.maven import cache, locked

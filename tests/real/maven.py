@@ -7,8 +7,6 @@ the jars in Maven's own repository, so that a second run needs neither Maven nor
 Where they cannot be had, the test that asks is skipped with the reason; with CI=true it fails.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import functools

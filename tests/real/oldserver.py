@@ -1,7 +1,5 @@
 """A server of one partition, "t"-0, that knows what a consumer of 0.9 or 0.10 asks, and nothing else."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

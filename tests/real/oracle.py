@@ -1,7 +1,5 @@
 """Kafka's own message classes as a judge: bytes in, the bytes and the JSON that Kafka makes of them out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Free ports, and what listens on them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

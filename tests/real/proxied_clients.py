@@ -5,8 +5,6 @@
 prints how many exchanges the proxy has saved, how many of them the brokers' logs have, and where they differ.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -8,8 +8,6 @@ what by the folders, and the first words of `kafka-metadata-quorum describe --st
 state does not have, or lacks. The commands that doctor prints for a replaced disk are run as they are.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Kafka's own record classes (kafka-clients 3.9.1, the last that convert down) as a judge of segments."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

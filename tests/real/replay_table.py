@@ -9,8 +9,6 @@ afterwards, at their offsets (JSON lines with topic, partition, offset, key and 
 gzip).
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import base64

@@ -3,8 +3,6 @@
 It takes half the processor time to start then. The file is made once, by a broker that is started and stopped for that,
 and kept with the jars."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Sequence

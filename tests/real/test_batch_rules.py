@@ -1,7 +1,5 @@
 """Batches offered to a real broker: it takes and refuses what `kcli check batch` says, with the same error codes."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

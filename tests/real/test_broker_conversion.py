@@ -1,7 +1,5 @@
 """KIP-283 through the wire: old clients read what new ones wrote, with memory that does not follow the response."""
 
-from __future__ import annotations
-
 import resource
 import shutil
 import subprocess

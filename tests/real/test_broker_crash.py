@@ -1,7 +1,5 @@
 """kill -9 while producing with acks=all: nothing that was acknowledged is lost, and Kafka's tools read what is left."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -4,8 +4,6 @@ A producer with acks=all and idempotence must neither lose nor double a record, 
 consumer that subscribes must read all of them.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

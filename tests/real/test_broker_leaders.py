@@ -1,7 +1,5 @@
 """KIP-951 on an embedded cluster: Java clients follow fifty leader moves without losing or doubling a record."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """The client against real brokers: every security protocol, and every way in which a broker can say no."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

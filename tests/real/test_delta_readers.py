@@ -1,7 +1,5 @@
 """What the pipeline writes, read by everybody who reads Delta tables: Spark with Delta's own package, and libraries."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Definitions given to Kafka's own generator: it refuses what `kcli schema check` does."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

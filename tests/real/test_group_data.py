@@ -1,7 +1,5 @@
 """The data of group protocols, as Connect's workers and Kafka Streams write it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.grammar import messages

@@ -1,7 +1,5 @@
 """`--as java` against Kafka's own classes: JSON in, the bytes that they write, or their refusal, out."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """The exported Kaitai specification, compiled by Kaitai's own compiler, reads what kcli writes."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """Clients of three kinds talk to a real broker; what kcli decodes from the wire is what the broker says was said."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

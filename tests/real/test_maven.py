@@ -1,7 +1,5 @@
 """Several sets of jars from one run of Maven; a script stands for Maven."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every message of the tables against Kafka's own classes, of every release that has it, byte for byte and in JSON."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterator

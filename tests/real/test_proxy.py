@@ -1,7 +1,5 @@
 """Clients of many kinds reach real clusters through `kcli proxy`; what it saves is what the brokers logged."""
 
-from __future__ import annotations
-
 from itertools import cycle
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Record batches against Apache Kafka: segments of every kind made, read and converted down by its own classes,
 segments of a real broker, and old clients that read what was converted for them."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """Captured fetch sessions run again against real brokers whose topics hold records."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`kcli replay` of the samples against real brokers: the errors by API, and the records that come back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

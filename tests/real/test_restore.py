@@ -1,8 +1,6 @@
 """Quorums that have lost every metadata log start with a snapshot of theirs (`kcli snapshot restore`); what `kcli
 snapshot doctor` says of one."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The tables against the definitions in Kafka's own jars, and against the enums in its classes."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path

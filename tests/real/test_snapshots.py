@@ -1,7 +1,5 @@
 """KRaft snapshots with real controllers: fetched from a quorum, and written for one that has lost its log."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What was deleted on a real cluster comes back by the lines that `kcli snapshot diff --commands` prints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.real.lab import Cluster

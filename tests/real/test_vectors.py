@@ -1,7 +1,5 @@
 """`kcli schema vectors` in the eyes of Kafka's own generated code: the same JSON, and the same bytes again."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -6,8 +6,6 @@ Objects of every kind that a tool of Kafka's makes are made, then some of them r
 The printed lines run as they are; afterwards the metadata is as it was, but for ids, epochs and times.
 """
 
-from __future__ import annotations
-
 import random
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """Capturing what is said to a broker of the lab, with tcpdump."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import signal

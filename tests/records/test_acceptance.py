@@ -1,7 +1,5 @@
 """What a broker takes: the answers of a real one of 4.4.0 to 1,796 fields of records, sound and damaged."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Down-conversion against Kafka's own (RecordsUtil.downConvert), byte for byte where nothing is compressed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """encode(decode(b)) == b, whatever the bytes are."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """The head of an entry is the grammar's."""
 
-from __future__ import annotations
-
 from kcli.core.records.batches import MAGIC_AT
 from kcli.grammar import batches
 from kcli.grammar.words.fixed import fixed_layout

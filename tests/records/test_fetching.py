@@ -1,7 +1,5 @@
 """Exact sends against what a 3.9 broker sends (LazyDownConversionRecordsSend), and the text of KIP-283."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import struct

@@ -1,7 +1,5 @@
 """Batches as Kafka's Java producer writes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

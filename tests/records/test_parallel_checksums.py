@@ -1,7 +1,5 @@
 """One stripe of a source, apart from the writer that hands them out."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """Log segments as programs read them."""
 
-from __future__ import annotations
-
 import io
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Logs are recognized by their first bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is wrong with batches, for whoever reads them: nothing where a log may hold them."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.records import build_batch, build_marker

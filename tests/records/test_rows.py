@@ -1,7 +1,5 @@
 """Records as rows: offsets, times, transactions, and what is cut or damaged."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

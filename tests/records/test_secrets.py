@@ -1,7 +1,5 @@
 """Secrets in records of the metadata log: JSON text of batches by both writers, spans, columns, and the way back."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """Batches of a message unfold within one budget."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import InputError

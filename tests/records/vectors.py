@@ -1,7 +1,5 @@
 """The record vectors in tests/records/data, and batches to vary in tests."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

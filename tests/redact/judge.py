@@ -1,7 +1,5 @@
 """Whether a redacted capture says what its original did, in all but names: what is different, as lines of text."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

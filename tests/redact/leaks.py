@@ -1,7 +1,5 @@
 """What must not be left in a redacted capture, and looking for it."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

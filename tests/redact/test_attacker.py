@@ -1,7 +1,5 @@
 """Whoever has a redacted capture and knows something of the original learns nothing else of it."""
 
-from __future__ import annotations
-
 import base64
 import ipaddress
 import itertools

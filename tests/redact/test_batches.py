@@ -1,7 +1,5 @@
 """Batches of every magic and codec: what records hold is gone, all else is as it was, checksums fit."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

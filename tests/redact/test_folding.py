@@ -1,7 +1,5 @@
 """Contents folded into the bytes that others took, by every codec, so that readers unfold them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Tokens of SASL keep their form and size where their mechanism is known, with other users and no secret."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.redact.logins import Login

@@ -1,7 +1,5 @@
 """Every message of every version: redacted it decodes, its numbers stay, and nothing of its texts and bytes does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

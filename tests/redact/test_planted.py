@@ -1,7 +1,5 @@
 """A capture with a word of its own in each text, bytes, id, record and unknown field of every message: none is left."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Names and addresses keep shape and length, stay apart, and follow from the key alone."""
 
-from __future__ import annotations
-
 import ipaddress
 
 import pytest

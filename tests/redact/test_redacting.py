@@ -1,7 +1,5 @@
 """Whole captures: redacted they decode as before, in all but names, and none of these is left in them."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import io

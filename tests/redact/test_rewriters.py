@@ -1,7 +1,5 @@
 """Frames redacted by the core are those that the interpreted way gives."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar import messages

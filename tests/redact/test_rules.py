@@ -1,7 +1,5 @@
 """Every string, bytes, id and records field of every message has a rule; what is new is replaced."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How far a connection's bytes are done with: what is not, is held until it is redacted."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

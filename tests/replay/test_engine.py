@@ -1,7 +1,5 @@
 """The engine: clients that act in their turn, together, to the end of all or to the first failure."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Batches of idempotent producers with other numbers, and old messages as batches of magic 2."""
 
-from __future__ import annotations
-
 from kcli.records import build_batch, build_message_set, scan
 from kcli.replay.produced_batches import Numbered, counted, producers_in, producers_of, renumbered, to_magic_2
 

@@ -1,7 +1,5 @@
 """A headless Chromium that shows a page from a file. Without it the tests are skipped, and fail where CI is set."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Time in buckets, and answers in values that JSON knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any

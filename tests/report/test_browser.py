@@ -1,7 +1,5 @@
 """The page in a real browser: cells under their heads, sorting, filtering, picking, charts, and names that hurt."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

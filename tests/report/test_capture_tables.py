@@ -1,7 +1,5 @@
 """What the page on captures is asked of: facts of one reading, of all exchanges or of those that are chosen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The report's tables hold what the other commands say of the same captures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page on a metadata log in a real browser: cells under heads, sorting, picking, charts, names that hurt."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page's text: one file, nothing from the network, nothing runs that kcli did not put in."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """The narrow tables: time in buckets, and who is a broker."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The questions: each is bounded, and runs on a report's tables, empty ones too."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

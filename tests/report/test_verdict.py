@@ -1,7 +1,5 @@
 """The verdict: what is worst stands first, and no outage is made of what is none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Logins, rights, certificates and listeners."""
 
-from __future__ import annotations
-
 import contextlib
 import ssl
 from itertools import chain

@@ -1,7 +1,5 @@
 """What all brokers, and all followers, do alike is the fault of none of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.capture.messages import request, response

@@ -1,7 +1,5 @@
 """What is told beside something else, and what is too slight to be told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

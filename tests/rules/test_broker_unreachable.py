@@ -1,7 +1,5 @@
 """A broker that some hosts, or all, can't reach: nothing answers their SYNs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

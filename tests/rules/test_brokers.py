@@ -1,7 +1,5 @@
 """Brokers that are slow or gone, and replication."""
 
-from __future__ import annotations
-
 from tests.diagnose.captured import diagnosed, only, told
 
 

@@ -1,7 +1,5 @@
 """Captures changed in ways that leave their meaning: the diagnosis names the same, and nobody new."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable
 from pathlib import Path

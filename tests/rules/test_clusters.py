@@ -1,7 +1,5 @@
 """Two clusters in one capture: neither explains the other, and neither is compared with the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

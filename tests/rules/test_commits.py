@@ -1,7 +1,5 @@
 """Commits: of each record, or of what each Fetch brings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

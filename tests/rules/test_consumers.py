@@ -1,7 +1,5 @@
 """Fetches, metadata and connections."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.diagnose.captured import diagnosed, only, told

@@ -1,7 +1,5 @@
 """Batches with a wrong checksum, and what may be taken for such."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from zlib import crc32

@@ -1,7 +1,5 @@
 """Groups and their members."""
 
-from __future__ import annotations
-
 from tests.diagnose.captured import diagnosed, only, told
 
 

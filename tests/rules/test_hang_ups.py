@@ -1,7 +1,5 @@
 """Brokers that close connections instead of answering, each reason beside connections that go on; lost directories."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

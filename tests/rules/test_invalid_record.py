@@ -1,7 +1,5 @@
 """Records that a broker refuses as invalid: told from the first one on, with what the broker says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

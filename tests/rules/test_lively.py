@@ -1,7 +1,5 @@
 """Applications that are well and lively: Connect, Streams, patterns of topics, rolling restarts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

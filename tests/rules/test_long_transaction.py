@@ -1,7 +1,5 @@
 """Transactions that are open for long, and that their producers end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

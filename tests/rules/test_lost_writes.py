@@ -1,7 +1,5 @@
 """Acknowledged records whose offsets a new leader gives again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

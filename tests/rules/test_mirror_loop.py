@@ -1,7 +1,5 @@
 """Records that a mirror writes again and again, beside retries and a producer whose batches are all alike."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The line between clients and brokers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

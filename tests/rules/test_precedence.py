@@ -1,7 +1,5 @@
 """Causes before consequences."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Producers, records and transactions."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.diagnose.captured import diagnosed, only, told

@@ -1,7 +1,5 @@
 """Rules as values."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """What findings rule out: only what was looked at in this capture."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

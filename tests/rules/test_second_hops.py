@@ -1,7 +1,5 @@
 """Both hops of a proxy, or both sides of a NAT, in one capture: what its clients ask counts once."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Settings in advice, by the names that the client's library has for them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

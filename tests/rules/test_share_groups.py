@@ -1,7 +1,5 @@
 """Members of share and streams groups, and groups without partitions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

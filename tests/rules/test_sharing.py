@@ -1,7 +1,5 @@
 """Clients that share a client id: the default of their library, or that of their deployment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All brokers answer late, beside traffic in which they do not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A broker that answers nobody, where there is no other to compare with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Captures of other times and other clusters, diagnosed together: what each shows alone, they show together."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

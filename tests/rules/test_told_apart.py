@@ -1,7 +1,5 @@
 """Causes that look like others, or like nothing at all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Transactions that take longer than they may, and what their producers meet."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Batches that an old client can't read, and old clients that read on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

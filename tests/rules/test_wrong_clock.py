@@ -1,7 +1,5 @@
 """The clock of the capture jumps, beside brokers that wait for the same time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Class files for tests: an enum as a Java compiler would write Kafka's Errors, and exceptions."""
 
-from __future__ import annotations
-
 import struct
 
 __all__ = ["enum_class", "plain_class"]

@@ -1,7 +1,5 @@
 """Small definitions for tests, in Kafka's JSON form, and jars that hold them."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

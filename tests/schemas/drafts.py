@@ -1,7 +1,5 @@
 """Drafts of messages with one mistake each, and lawful ones, as text in Kafka's JSON form."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """Keys are those of the tables, and stated once."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

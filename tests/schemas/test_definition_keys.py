@@ -1,7 +1,5 @@
 """Values of definitions as Jackson makes them (tests/real/test_generator.py asks the generator itself)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """dialect.json: what makes sense in it is taken, and the rest is named with its place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

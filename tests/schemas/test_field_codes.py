@@ -1,7 +1,5 @@
 """Numbers that code names are those of the tables."""
 
-from __future__ import annotations
-
 from kcli.schemas.catalog import catalog
 from kcli.schemas.field_codes import ControlType, RecordType, names_of
 

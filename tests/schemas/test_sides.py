@@ -1,7 +1,5 @@
 """Releases, dialects and folders beside each other, field by field."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

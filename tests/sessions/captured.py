@@ -1,7 +1,5 @@
 """Real captures as rows, and what the tracker finds in rows."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Reports made of captured rows."""
 
-from __future__ import annotations
-
 from kcli.sessions.fetch_statistics import Recorder, SessionReport
 from kcli.sessions.trace import FetchExchange
 from tests.sessions.captured import Row, rows_of

@@ -1,7 +1,5 @@
 """What the broker machine looks at and tells; histories of loss and repetition are in test_histories."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Slots and who gets them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

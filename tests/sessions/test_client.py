@@ -1,7 +1,5 @@
 """What the client machine sends, and what it makes of answers; loss and repetition are in test_histories."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.sessions.client import ClientSession

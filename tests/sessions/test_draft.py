@@ -1,7 +1,5 @@
 """The draft's machines: the latest UUID, and what becomes of everything older."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

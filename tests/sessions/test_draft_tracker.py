@@ -1,7 +1,5 @@
 """A capture of KIP-227's third draft breaks no rule; altered, the rule that was broken is named, at its frame."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

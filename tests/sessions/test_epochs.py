@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from kcli.sessions.epochs import MAX_EPOCH, next_epoch

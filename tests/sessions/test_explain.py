@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 from kcli.sessions.explain import ending, session_dict, sessionless_dict, when

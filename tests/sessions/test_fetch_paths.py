@@ -1,7 +1,5 @@
 """What the kernel selects; that it reads by it what the grammar reads is in tests/core/sessions/test_fetches.py."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The figures of a session."""
 
-from __future__ import annotations
-
 from tests.sessions.reports import evicted_rows, report
 from tests.sessions.test_incremental_checks import size
 

@@ -3,8 +3,6 @@
 Random histories of `world`; and each rule of the tables broken on purpose, which these histories find.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Real captures break no rule; altered in each of many ways, the rule that was broken is named, at the frame it was."""
 
-from __future__ import annotations
-
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterable

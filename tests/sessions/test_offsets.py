@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.sessions.fetch_paths import new_kernel
 from kcli.sessions.offsets import Offsets
 

@@ -1,7 +1,5 @@
 """Sessions begin, move and end, and what breaks a rule is counted for the session that it is about."""
 
-from __future__ import annotations
-
 from kcli.sessions.registry import REMEMBERED, SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.session_findings import SessionFinding

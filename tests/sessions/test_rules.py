@@ -1,7 +1,5 @@
 """The tables themselves: complete, and with the numbers of KIP-227."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.sessions.rules import (

@@ -1,7 +1,5 @@
 """What is known of one session: its partitions, and what its fetches cost."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

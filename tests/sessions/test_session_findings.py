@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.sessions.session_findings import RULES, SessionFinding, name_of
 from kcli.sessions.trace import FetchExchange
 

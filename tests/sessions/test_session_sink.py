@@ -1,7 +1,5 @@
 """A capture's bytes, through the engine, the kernel and the tracker."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Computed sizes are those of messages that are really written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """When sessions of real captures begin and end, and why."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from tests.sessions.captured import fetches, follow, rows_of

@@ -1,7 +1,5 @@
 """The test data, unpacked once a run."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import json

@@ -1,7 +1,5 @@
 """Images and snapshots made for a test."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.core.records.batches import HEADER_SIZE

@@ -1,7 +1,5 @@
 """The folder of a node that has seen something: brokers that leave, leaders that move, another leader of the quorum."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 from pathlib import Path

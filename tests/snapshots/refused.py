@@ -1,7 +1,5 @@
 """Metadata logs that a controller of 4.4 stops at, and odd ones that it takes: records behind those of a cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of what requests say of transactions, members and partitions; what is wrong; what TCP says of connections."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Exchanges and events: those of `kcli decode pcap --format jsonl`, value for value."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Conditions in SQL: which exchanges they hold for, and which are refused before work begins."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of `kcli sql`: the pipeline's among them, each with a file."""
 
-from __future__ import annotations
-
 from kcli.pipeline import tables as pipeline
 from kcli.sql.definitions import PIPELINED, TABLES
 from kcli.tables.captured import CAPTURED

@@ -1,7 +1,5 @@
 """Each example is a query that answers, over real bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

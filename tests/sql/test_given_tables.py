@@ -1,7 +1,5 @@
 """All tables are there, whatever was given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is given, sorted by what it holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

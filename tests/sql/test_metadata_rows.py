@@ -1,7 +1,5 @@
 """Records of snapshots: the lines of `kcli snapshot inspect --records`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

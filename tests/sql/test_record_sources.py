@@ -1,7 +1,5 @@
 """Records of segments and captures: those that `kcli decode` shows, value for value."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from base64 import b64decode

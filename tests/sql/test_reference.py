@@ -1,7 +1,5 @@
 """The page of all tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.pipeline import tables as pipeline

@@ -1,7 +1,5 @@
 """Rows of single exchanges: those that a run of the pipeline writes, each with its file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

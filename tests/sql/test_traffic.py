@@ -1,7 +1,5 @@
 """Who connections logged in as, and which are TLS."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables that SQL makes of others: their columns are those of the definition, their values those of the exchanges."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

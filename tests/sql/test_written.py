@@ -1,7 +1,5 @@
 """Tables that were written before are asked like what they were made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

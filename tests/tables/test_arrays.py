@@ -1,7 +1,5 @@
 """Arrow arrays out of the core's buffers."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tables of one process, and the pipeline's: one word, one type, one meaning."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.pipeline.tables import TABLES

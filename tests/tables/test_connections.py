@@ -1,7 +1,5 @@
 """The SQL of `connections`: parts of traffic add up to a row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables out of their text."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.tables.definition import Column, Table, columns, define, schema_of

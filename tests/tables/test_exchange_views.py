@@ -1,7 +1,5 @@
 """The SQL of `throttling` and `groups`, as DuckDB runs it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

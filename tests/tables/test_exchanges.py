@@ -1,7 +1,5 @@
 """Columns of exchanges."""
 
-from __future__ import annotations
-
 from kcli.tables.exchanges import address_of
 
 

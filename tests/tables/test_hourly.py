@@ -1,7 +1,5 @@
 """The SQL of `hourly`, as DuckDB runs it: sums by hour, and an update that makes the touched hours anew alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables in Parquet files: what is stored, and what readers see of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

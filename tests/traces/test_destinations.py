@@ -1,7 +1,5 @@
 """Spans in files and at collectors."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import threading

@@ -1,7 +1,5 @@
 """Exchanges as spans, read by OpenTelemetry's own messages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -7,8 +7,6 @@ A draft's handler serves a version that only a dialect defines, or that a dialec
 the dialect's response has the field `Implemented.field`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from typing import NamedTuple, cast

@@ -7,8 +7,6 @@ It listens on a loopback address. To refuse requests of web pages, it requires a
 and the Content-Type application/json: 403 for others.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

@@ -1,7 +1,5 @@
 """A broker in a thread of its own: it is started, called and stopped from other threads."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """A client's request to the broker, as the journal keeps it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

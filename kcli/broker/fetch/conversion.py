@@ -6,8 +6,6 @@ sent before the records are converted; if the converted ones are shorter, the re
 message.downconversion.enable=false the error is UNSUPPORTED_VERSION. zstd can't be converted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from kcli.broker.fetch.partition_reads import PartitionRead

@@ -1,7 +1,5 @@
 """A fetch between request and response, in any dialect: it reads partitions, and waits if there are too few bytes."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence

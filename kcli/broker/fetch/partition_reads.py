@@ -10,8 +10,6 @@
   aborted transactions in that range. A follower gets all records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A fetch in a session waits under the key of its session, another one under the k
 cost of a write grows only with the number of fetches that wait for its partition.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ For records from a file the codec gets a placeholder of 16 random bytes. The enc
 and each of them with its length is replaced by the records with theirs.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable
 from typing import Any

@@ -5,8 +5,6 @@ The local copy is deleted by local.retention.ms and local.retention.bytes (-2: t
 that is only remote is read with the latency of remote.read.latency.ms, for one partition per fetch (KAFKA-14915).
 """
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from pathlib import Path

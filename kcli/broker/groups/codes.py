@@ -1,7 +1,5 @@
 """Error codes in the responses of group APIs."""
 
-from __future__ import annotations
-
 from kcli.schemas.errors import error_code
 
 UNKNOWN_MEMBER, ILLEGAL_GENERATION = error_code("UNKNOWN_MEMBER_ID"), error_code("ILLEGAL_GENERATION")

@@ -1,7 +1,5 @@
 """A committed offset."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """All groups of a broker, of the classic protocol, of KIP-848's and share groups, with their offsets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """A member of a classic group, and the choice of the group's protocol from its members."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections import Counter

@@ -1,7 +1,5 @@
 """The base class of consumer groups (KIP-848) and share groups (KIP-932)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Protocol, TypeVar
 

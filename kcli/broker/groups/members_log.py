@@ -5,8 +5,6 @@ its current assignment. A classic group is one record with its latest generation
 a deleted group gets tombstones.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any

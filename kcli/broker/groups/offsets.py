@@ -1,7 +1,5 @@
 """Committed offsets on disk: records of `__consumer_offsets` in Kafka's format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 

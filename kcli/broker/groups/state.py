@@ -1,7 +1,5 @@
 """The states of groups; see `kcli.broker.groups.group`."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 

@@ -1,7 +1,5 @@
 """Changes of topics, partitions, configs and leaders (Kafka's controller). Each is written to the metadata log."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType

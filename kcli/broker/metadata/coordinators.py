@@ -1,7 +1,5 @@
 """The coordinator of a group or a transactional id: the leader of the partition that stores its state."""
 
-from __future__ import annotations
-
 from kcli.broker.metadata.controller import Controller
 from kcli.broker.metadata.state_topic import partition_for
 from kcli.schemas.errors import error_code

@@ -3,8 +3,6 @@
 The metadata log has the finalized levels (FeatureLevelRecord).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 

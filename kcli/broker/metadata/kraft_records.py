@@ -1,7 +1,5 @@
 """Records of the metadata log in KRaft's format (KIP-631), and those that the broker writes for its changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any

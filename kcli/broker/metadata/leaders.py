@@ -1,7 +1,5 @@
 """The current leader of a partition in error responses of a broker that is not the leader (KIP-951)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.partition import Partition

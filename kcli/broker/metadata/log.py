@@ -3,8 +3,6 @@
 A restart replays the records, which have topics, partitions, configs, leaders, producer ids and security settings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Applies the records of the metadata log to topics, partitions, leaders, configs, features and producer ids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

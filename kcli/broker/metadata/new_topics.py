@@ -1,7 +1,5 @@
 """The rules for new topics (Kafka's ReplicationControlManager)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ APIs and versions that only a dialect defines are served, too: a new version of 
 by responses with default values. Rules that answer requests (`mock_rules`) come first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Work after writes to partitions (Kafka's ReplicaManager): fetches are notified, logs are compacted and retained."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from kcli.broker.clock import Clock

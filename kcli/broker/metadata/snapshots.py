@@ -7,8 +7,6 @@ Configs: metadata.log.max.record.bytes.between.snapshots and metadata.log.max.sn
 controller.snapshot.minimum.records (0: ignored) and max.replication.lag.ms (the KIP's).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The internal topics in which coordinators store their state: groups, offsets, transactions, share groups."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The topics of a broker by name and id, and the folder of their logs."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import secrets

@@ -4,8 +4,6 @@ A client may send a frame of socket.request.max.bytes except for its last byte, 
 Kafka's queued.max.request.bytes all other clients wait then; here the connection that holds most is closed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 

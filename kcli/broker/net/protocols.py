@@ -1,7 +1,5 @@
 """The listeners of a node, each with a name, a security protocol and a port, and their advertised addresses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

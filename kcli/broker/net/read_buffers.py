@@ -2,8 +2,6 @@
 them.
 """
 
-from __future__ import annotations
-
 SCRATCH = 256 * 1024
 MOST_SPARE = 32 << 20  # bytes of free buffers
 

@@ -6,8 +6,6 @@ holds no buffer. A length field is not trusted: a long frame's buffer doubles as
 of an earlier frame is larger.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kcli.broker.net.read_buffers import ReadBuffers

@@ -1,7 +1,5 @@
 """The requests of one client that wait to be answered, and their memory."""
 
-from __future__ import annotations
-
 from collections import deque
 
 from kcli.broker.net.memory_quota import SMALL

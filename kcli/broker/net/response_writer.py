@@ -1,7 +1,5 @@
 """The sending side of a client's connection: responses in order, as fast as the client reads them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import cast

@@ -4,8 +4,6 @@ The event loop's transport would buffer unsent bytes, and its sendfile costs 0.2
 a Fetch response. Here each slice is one system call, and the event loop only reports when a full socket has room again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

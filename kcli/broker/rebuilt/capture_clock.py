@@ -10,8 +10,6 @@ broker made that response, and reads, limits and encodes as always. The state is
 * the time, which decides the age of sessions, and the id of the next session if one is granted (`captured_sessions`).
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial

@@ -9,8 +9,6 @@
   The node returns these errors as long as the captured node did.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ the epoch in that request, and with each partition's position at the first recor
 of the missing part are in the order in which later messages have them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kcli.broker.broker import Broker

@@ -1,7 +1,5 @@
 """The topics in a capture, and their record batches, which are kept in a temporary file."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The records of a partition end at the byte limits of the response, also within a batch.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kcli.broker.storage.headers import HEADER

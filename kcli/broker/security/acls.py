@@ -5,8 +5,6 @@
 * For a resource without ACLs `allow.everyone.if.no.acl.found` decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 

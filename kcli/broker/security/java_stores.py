@@ -5,8 +5,6 @@ encrypted by a stream of SHA-1 digests (KeyProtector), and trusted certificates.
 file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 import warnings

@@ -4,8 +4,6 @@ Configs of one of its SASL mechanisms also have the mechanism's name in the pref
 (`listener.name.inside.plain.sasl.jaas.config`). Names of listeners and mechanisms are in lower case.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 from kcli.broker.configs import BROKER, DEFAULT, JAAS, Configs

@@ -1,7 +1,5 @@
 """TLS of listeners: with a given certificate, or with one of a CA that is made for the run."""
 
-from __future__ import annotations
-
 import datetime
 import ipaddress
 import ssl

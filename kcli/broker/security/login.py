@@ -5,8 +5,6 @@ step        processes a message of the mechanism
 refusal     returns why a request closes the connection: there is no login yet, or it has expired
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable, Mapping
 from typing import NamedTuple

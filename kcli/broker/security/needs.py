@@ -4,8 +4,6 @@ A request needs permissions for the cluster, and for each topic, group and trans
 depend on more are in the API's handler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Outcomes of a login."""
 
-from __future__ import annotations
-
 OTHER_NAME = "Authentication failed: Client requested an authorization id that is different from username"
 
 

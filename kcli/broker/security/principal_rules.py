@@ -1,7 +1,5 @@
 """Rules of `ssl.principal.mapping.rules`, which map the subject of a client's certificate to a user (KIP-371)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """The protection of a broker by options other than configs, and its default listener."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ Rates are measured over `quota.window.num` windows of `quota.window.size.seconds
 throttle time, and the connection's next requests wait for that time.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """The server's side of SCRAM (RFC 5802, RFC 7677; Kafka's ScramSaslServer), and its credentials."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -1,7 +1,5 @@
 """The security of a broker: the TLS and logins of its listeners, principals, permissions and quotas."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kcli.broker.clock import Clock

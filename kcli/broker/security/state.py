@@ -1,7 +1,5 @@
 """SCRAM credentials, ACLs and client quotas by the records of the metadata log."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

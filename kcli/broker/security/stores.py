@@ -4,8 +4,6 @@ Types are PEM (KIP-651), JKS and PKCS12. As in Java, a PKCS12 file is also read 
 Configs that exclude each other are refused as in Kafka's DefaultSslEngineFactory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The acknowledgements in ShareFetch and ShareAcknowledge, and the shared partitions that they refer to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

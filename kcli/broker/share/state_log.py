@@ -3,8 +3,6 @@
 Acquisitions are not stored, so that after a restart records without an acknowledgement are delivered again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Each is written to a temporary file and renamed, so that it is never incomplete. The layouts are in grammar/checkpoints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

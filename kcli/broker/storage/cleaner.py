@@ -11,8 +11,6 @@
 * Messages of magic 0 and 1 are kept unchanged, or removed if no record in them is the latest of its key.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The leader epochs of a log, with their first offsets (KIP-101, KIP-320; Kafka's LeaderEpochFileCache)."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from pathlib import Path
 

@@ -5,8 +5,6 @@ can read it even after the topic was deleted. In a temporary folder short files 
 partitions with a batch each need no files and no folders.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Iteration over the batches of a segment file by their headers, with few and small reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

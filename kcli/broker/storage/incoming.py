@@ -7,8 +7,6 @@ of what the checksum covers. A compressed message set of magic 1 has relative of
 offset; one of magic 0 has absolute offsets, and has to be compressed again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

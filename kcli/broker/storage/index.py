@@ -7,8 +7,6 @@ largest timestamps so far and the relative offsets of the batches with them. Bot
 After a crash they are rebuilt from the log, so that it does not matter when they are written.
 """
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_left, bisect_right
 from pathlib import Path

@@ -13,8 +13,6 @@ Rules (KIP-98; Kafka's ProducerStateManager and ProducerAppendInfo):
 On disk `<offset>.snapshot` has the state before that offset in Kafka's format, and each segment has a `.txnindex`.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path

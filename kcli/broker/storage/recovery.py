@@ -5,8 +5,6 @@ segment is read batch by batch, and truncated at the first one that is incomplet
 and the producer states since the last snapshot are rebuilt. Earlier segments were closed and synced.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Errors of requests to the transaction coordinator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -15,8 +15,6 @@
 * A producer id without epochs left is replaced by a new one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 
 from kcli.broker.groups.coordinator import Groups

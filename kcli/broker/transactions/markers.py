@@ -1,7 +1,5 @@
 """The control batch that ends a transaction in a partition."""
 
-from __future__ import annotations
-
 from kcli.broker.metadata.replicas import Replicas
 from kcli.broker.partition import Partition
 from kcli.broker.storage.incoming import stored

@@ -1,7 +1,5 @@
 """A transactional id: its producer, and its open or last transaction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import IntEnum
 

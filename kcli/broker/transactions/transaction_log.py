@@ -1,7 +1,5 @@
 """Transactions on disk: records of `__transaction_state` in Kafka's format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from kcli.broker.metadata.controller import Controller

@@ -3,8 +3,6 @@
 A file is a path ("-" is standard input) or a `Stream`; a stream that can't seek is read from its current position.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Finds the captures among the files and directories of a command."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import zlib

@@ -1,7 +1,5 @@
 """Reads capture files through an engine as one: in order of time, in pieces, skipping damage."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar

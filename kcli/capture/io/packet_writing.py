@@ -4,8 +4,6 @@ IP and TCP headers with checksums are made up, with a handshake at the start and
 packets with only an acknowledgement in between.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import struct
 from typing import Literal

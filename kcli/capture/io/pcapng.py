@@ -4,8 +4,6 @@ Source: draft-ietf-opsawg-pcapng. The module uses `struct`, because each piece o
 kcli.grammar.files.capture_formats has the grammar for reading.
 """
 
-from __future__ import annotations
-
 import struct
 
 from kcli.grammar.files.capture_formats import BYTE_ORDER, SECTION

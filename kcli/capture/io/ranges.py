@@ -4,8 +4,6 @@ Only plain pcap can be split: the reader of a later part searches for the first 
 other. A pcapng or compressed file is one part.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Times of a capture as text and back: nanoseconds since 1970, UTC."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo

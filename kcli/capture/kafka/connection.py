@@ -13,8 +13,6 @@
 - Every byte is in an exchange or an event.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.capture.first_bytes import protocol_of, token_mechanism

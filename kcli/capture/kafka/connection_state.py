@@ -3,8 +3,6 @@
 The compiled engine reads steady connections itself: it takes over their state, and hands it back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any

@@ -1,7 +1,5 @@
 """Pairs frames of a connection: a request waits for the response with its correlation id."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Finds all error codes in a message."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Events: every byte of a capture is in an exchange or an event."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass
 from datetime import datetime

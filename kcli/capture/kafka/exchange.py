@@ -1,7 +1,5 @@
 """Exchanges: a request with its response, decoded on first use."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias

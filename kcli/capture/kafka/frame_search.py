@@ -1,7 +1,5 @@
 """Finds the start of frames in a connection that began before the capture, or after a loss."""
 
-from __future__ import annotations
-
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.events import BEFORE_FRAMES
 from kcli.capture.kafka.frames import begins_request, begins_response, find_request, find_response, names_api

@@ -6,8 +6,6 @@ by a plausible header in a frame that decodes to its last byte, followed by anot
 stream; a response is recognized by the correlation id of a waiting request, in a frame that decodes as its response.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ A frame that the snapshot length cuts off is still a message: its size is known,
 its first bytes name the API and the correlation id. The same holds for a frame with a gap, if its last byte is there.
 """
 
-from __future__ import annotations
-
 from kcli.capture.kafka.bodies import LOST
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.correlation import add_cut

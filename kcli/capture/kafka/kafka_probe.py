@@ -13,8 +13,6 @@
 - If its server is known to be a broker, a request with its client's id is enough.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.capture.kafka.bodies import Bodies

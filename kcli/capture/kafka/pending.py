@@ -1,7 +1,5 @@
 """Requests of one connection that wait for their responses, in order, and found by correlation id in constant time."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

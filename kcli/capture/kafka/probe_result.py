@@ -2,8 +2,6 @@
 bytes of any other are only counted.
 """
 
-from __future__ import annotations
-
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.frames import FrameStream
 from kcli.capture.kafka.pending import Pending

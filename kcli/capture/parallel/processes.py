@@ -1,7 +1,5 @@
 """Worker processes: forks of this one, and pipes to them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

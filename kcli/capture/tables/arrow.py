@@ -5,8 +5,6 @@ Exchanges in the core become columns without a Python object for each row. Event
 the exchanges.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from functools import partial

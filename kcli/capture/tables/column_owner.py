@@ -1,7 +1,5 @@
 """The methods that the core calls on the owner of its columns, for an owner that wants only exchanges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

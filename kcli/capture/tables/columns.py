@@ -1,7 +1,5 @@
 """Makes record batches of exchanges and events: columns from the core's exchanges, and rows of events."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads exchanges one by one from columns of the core: as values, or as lines of JSON."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from typing import Any
 

@@ -3,8 +3,6 @@
 Decryption fails for bytes that are no record, or have another record number, as the tag or MAC is wrong then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Protocol

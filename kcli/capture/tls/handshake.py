@@ -1,7 +1,5 @@
 """Reads the handshake, in the clear or with known keys: version, suite, names, resumption, alerts."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import dataclass, field
 from typing import Any

@@ -2,8 +2,6 @@
 TLS 1.3 (RFC 8446, 7).
 """
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 from typing import Any
 

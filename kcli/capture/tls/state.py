@@ -2,8 +2,6 @@
 them.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

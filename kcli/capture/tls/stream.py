@@ -1,7 +1,5 @@
 """One direction of a connection with TLS: bytes of an incomplete record, its keys, and missing bytes."""
 
-from __future__ import annotations
-
 from kcli.capture.kafka.events import Kind
 from kcli.capture.tls.ciphers import Buffer
 from kcli.capture.tls.handshake import Messages

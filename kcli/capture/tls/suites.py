@@ -4,8 +4,6 @@ A suite's name tells all but two facts: the PRF of TLS 1.2 uses SHA-256 unless t
 and a CCM suite has a tag of 16 bytes, or of 8 if its name ends in CCM_8 (RFC 6655).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

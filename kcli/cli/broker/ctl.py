@@ -1,7 +1,5 @@
 """`kcli broker ctl`: an embedded broker controlled by its admin port."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import sys

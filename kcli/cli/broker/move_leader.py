@@ -1,7 +1,5 @@
 """`kcli broker move-leader`: other leaders for partitions, on an embedded cluster or a real one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """`kcli capture`: packets off an interface, shown as they come, and saved."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

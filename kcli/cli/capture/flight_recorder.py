@@ -1,7 +1,5 @@
 """Keeps the latest packets in a directory of capture files; the oldest files are deleted to make room."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import errno

@@ -1,7 +1,5 @@
 """Findings of live traffic, reported when they appear, by `kcli diagnose --follow` in another process."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

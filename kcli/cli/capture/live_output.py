@@ -1,7 +1,5 @@
 """A file of packets that grows with live traffic, and keeps its packets however the command ends."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

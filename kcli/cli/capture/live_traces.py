@@ -1,7 +1,5 @@
 """Spans of live traffic, by `kcli decode pcap --traces` in a process of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.cli.capture.live_findings import untold

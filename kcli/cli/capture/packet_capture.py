@@ -1,7 +1,5 @@
 """Packets captured on an interface by tcpdump or dumpcap, in whole packets as they come."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

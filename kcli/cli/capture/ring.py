@@ -1,7 +1,5 @@
 """--last, --size and --when of live commands, which keep the latest packets, and packets around chosen exchanges."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The options of both replays for the topics of the live cluster."""
 
-from __future__ import annotations
-
 import click
 
 from kcli.cli.options import Command

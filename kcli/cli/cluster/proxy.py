@@ -1,7 +1,5 @@
 """`kcli proxy`: a proxy before a Kafka cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

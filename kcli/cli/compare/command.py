@@ -1,7 +1,5 @@
 """`kcli compare`: what a change of cluster or clients did, by captures of before and after."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from os.path import realpath

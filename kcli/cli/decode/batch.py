@@ -1,7 +1,5 @@
 """`kcli decode batch`: record batches and message sets."""
 
-from __future__ import annotations
-
 from typing import Any, BinaryIO
 
 import click

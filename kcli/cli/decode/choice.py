@@ -1,7 +1,5 @@
 """`kcli decode FILE`: the kind of the file chooses the command."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ are written when no whole line of input is left to answer, so that a program may
 are answered in bulk.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import select

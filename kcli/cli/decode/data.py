@@ -1,7 +1,5 @@
 """`kcli decode data`: a message that Kafka's clients and brokers put into bytes fields, records or files, by itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """The option of commands that answer each line of their input (`kcli.cli.decode.coprocess`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import click

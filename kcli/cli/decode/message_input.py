@@ -1,7 +1,5 @@
 """The messages in what `decode request` and `decode response` read: lines of text, frames behind their lengths."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The likely slip in messages that do not decode, as commands append it to the problem."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`--format tree` and `hexdump`: each field with its bytes, so that one can see the wrong one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Findings of the pipeline's runs, in words."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

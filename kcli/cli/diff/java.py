@@ -1,7 +1,5 @@
 """`kcli diff --as java`: the bytes that Kafka's Java client would send, as the expected side."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.cli.encode.message import check_version, checked, completed, part, with_records

@@ -1,7 +1,5 @@
 """The two sides that `kcli diff` compares: the bytes of messages or batches, and their fields."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from kcli.cli.decode.message import request_shape, response_shape

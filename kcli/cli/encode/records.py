@@ -1,7 +1,5 @@
 """`kcli encode batch`: record batches from the JSON that `decode` prints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """`kcli FILE...`: what a file is, what is in it, what is wrong, and what to ask next."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

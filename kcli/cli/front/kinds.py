@@ -1,7 +1,5 @@
 """Recognizes what a path is: a capture, a log, a metadata folder, a table, a key log, or the bytes of one message."""
 
-from __future__ import annotations
-
 import re
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options that several commands share, and the values that they choose."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 

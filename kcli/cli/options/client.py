@@ -1,7 +1,5 @@
 """Options of every command that talks to brokers, and the configuration they make."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import click

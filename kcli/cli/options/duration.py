@@ -1,7 +1,5 @@
 """Durations on the command line: 10ms, 90s, 10m, 1m30s."""
 
-from __future__ import annotations
-
 import click
 
 from kcli.capture.kafka.clock import SECOND, parse_duration

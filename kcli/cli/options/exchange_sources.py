@@ -1,7 +1,5 @@
 """Sources of exchanges: captures, or the lines of `kcli decode pcap --format jsonl` (edited or not)."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Fault rules of commands that stand where a broker does: given one by one, or in a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks the kind of a file: a command refuses other kinds than its own, and names them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

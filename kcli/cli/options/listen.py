@@ -1,7 +1,5 @@
 """The address on which a command listens: HOST:PORT."""
 
-from __future__ import annotations
-
 import re
 
 from kcli.client.address import Address

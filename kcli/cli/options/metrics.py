@@ -1,7 +1,5 @@
 """--metrics HOST:PORT: figures of the traffic, for Prometheus."""
 
-from __future__ import annotations
-
 import socket
 
 import click

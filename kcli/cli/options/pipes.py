@@ -3,8 +3,6 @@ Commands look at the start of a file, and some read it twice. They handle that f
 pipe becomes that. Others are copied to temporary files, removed when the command ends.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import stat

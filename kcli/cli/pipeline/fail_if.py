@@ -1,7 +1,5 @@
 """`kcli pipeline run --fail-if`: a condition on the totals of a run, which ends with exit code 1 where it is true."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from kcli.errors import KcliError

@@ -1,7 +1,5 @@
 """`kcli pipeline report`: what the tables show, as a page or on the terminal."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

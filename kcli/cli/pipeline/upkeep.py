@@ -1,7 +1,5 @@
 """`kcli pipeline history`, `forget`, `compact` and `vacuum`: the runs that tables are of, and the folder's upkeep."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The choice of records that `kcli records` shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

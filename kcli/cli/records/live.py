@@ -1,7 +1,5 @@
 """`kcli records --bootstrap`: the records of a live topic."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any

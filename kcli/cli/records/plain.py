@@ -4,8 +4,6 @@ Where it does not (control batches, messages of magic 0 and 1, aborted transacti
 formats, in their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 

@@ -1,7 +1,5 @@
 """Sources of `kcli records`: captures, log segments, standard input; each record with its place."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """`kcli replay`: replays captured traffic and compares the responses."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import time

@@ -1,7 +1,5 @@
 """A replay beside its captures, on a screen: each API in two rows, what differs, and pairs of exchanges in full."""
 
-from __future__ import annotations
-
 from rich.console import Console
 
 from kcli.capture.kafka.exchange import Exchange

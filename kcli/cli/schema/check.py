@@ -1,7 +1,5 @@
 """`kcli schema check`: drafts judged as Kafka's generator and reviewers would."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

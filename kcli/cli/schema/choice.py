@@ -1,7 +1,5 @@
 """The messages that a command about definitions means: by the name of a message or API, or a folder of definitions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`kcli schema doc`: messages as a document in Markdown: fields, what each version changed, the bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """`kcli schema export`: the message tables for other tools: a dissector for Wireshark, Kaitai Struct, JSON Schema."""
 
-from __future__ import annotations
-
 import click
 
 from kcli.cli.options.inputs import dialect_option, quiet_option

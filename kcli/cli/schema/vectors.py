@@ -1,7 +1,5 @@
 """`kcli schema vectors`: messages as bytes and JSON, for those who write Kafka's protocol elsewhere."""
 
-from __future__ import annotations
-
 import click
 
 from kcli.cli.options.inputs import dialect_option, quiet_option

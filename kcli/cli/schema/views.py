@@ -1,7 +1,5 @@
 """Views of messages for `kcli schema`: rows for people, objects for scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

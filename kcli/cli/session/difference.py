@@ -1,7 +1,5 @@
 """One difference of each kind that a replay found, with both exchanges in full."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

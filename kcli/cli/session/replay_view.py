@@ -1,7 +1,5 @@
 """A replay beside its capture, as a table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A terminal's view of fetch sessions: who, how long, which partitions, a strip of bytes over time, how it ended."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

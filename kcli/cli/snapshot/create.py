@@ -1,7 +1,5 @@
 """kcli snapshot create: a snapshot from a metadata log, as a controller would write it."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

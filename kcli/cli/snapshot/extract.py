@@ -1,7 +1,5 @@
 """kcli snapshot extract: the snapshots that crossed the wire in a capture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The metadata of a live quorum: its log, and the snapshot that it goes on from, into a folder and on from there."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

@@ -1,7 +1,5 @@
 """kcli snapshot plan: what KIP-630's policy says of a metadata log, and what losing a broker would cost it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

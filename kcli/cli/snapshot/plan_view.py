@@ -1,7 +1,5 @@
 """The answer of `kcli snapshot plan` as lines to read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

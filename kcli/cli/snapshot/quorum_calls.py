@@ -1,7 +1,5 @@
 """Calls to a live quorum: where its controllers are, how it is, and the requests of a reader one after the other."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The log directory of a controller that begins with a snapshot: its present files, and those put there."""
 
-from __future__ import annotations
-
 import fcntl
 import re
 from collections.abc import Callable, Iterator

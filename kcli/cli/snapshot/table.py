@@ -1,7 +1,5 @@
 """A survey as one screen of text: the answer first, bars for the types, what to do next."""
 
-from __future__ import annotations
-
 from kcli.cli.terminal.commands import listed_commands
 from kcli.cli.terminal.console import terminal_width
 from kcli.counting import counted, rounded_bytes

@@ -1,7 +1,5 @@
 """`kcli sql`: questions about captures, log segments, snapshots and written tables, in SQL."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from pathlib import Path

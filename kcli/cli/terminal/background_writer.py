@@ -1,7 +1,5 @@
 """A file that is written in a thread of its own, so that a slow disk does not delay the command."""
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import threading

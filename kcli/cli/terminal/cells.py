@@ -1,7 +1,5 @@
 """Values in columns, measured in a terminal's cells: wide characters take two, combining ones none."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from kcli.legible import legible

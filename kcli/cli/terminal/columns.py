@@ -1,7 +1,5 @@
 """Rows under headings, in columns that fit the terminal; or the same rows as JSON."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Commands that are shown to be copied: each begins a line of its own where it is long, and a shell joins its lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Errors of reading: each one line on standard error, the last of them as the command's own error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kcli.cli.terminal.console import warn

@@ -4,8 +4,6 @@ whatever its values; colours are only those of `paint`. `guard_streams` does the
 sys.stderr, except for line feeds and tabs.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Pages a command's output on a terminal once it is longer than that: with PAGER, or less."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """rich's console, with markup and control codes in values shown as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from rich.console import Console, ConsoleOptions, RenderableType

@@ -1,7 +1,5 @@
 """Topics that an output shows by their ids, as no message had named them. Offsets and batches may, once all is read."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """`kcli top`: clients, requests, latencies and errors, on the whole terminal."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import time

@@ -1,7 +1,5 @@
 """The exchanges behind a row of `kcli top`, decoded again out of the capture or its latest packets."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections import deque

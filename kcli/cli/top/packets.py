@@ -1,7 +1,5 @@
 """The latest packets of a stream, so that exchanges of the last moments can be decoded again."""
 
-from __future__ import annotations
-
 import io
 import threading
 from collections import deque

@@ -1,7 +1,5 @@
 """The rows of `kcli top`: clients, brokers, topics, groups and APIs with their figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 

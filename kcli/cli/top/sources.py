@@ -1,7 +1,5 @@
 """Sources of `kcli top`: files, a stream, or a `kcli capture` or `kcli proxy` of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

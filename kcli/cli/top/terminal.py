@@ -1,7 +1,5 @@
 """A terminal as a screen: keys one by one, and lines drawn over the ones before."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

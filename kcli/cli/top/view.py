@@ -1,7 +1,5 @@
 """The view of `kcli top`, as lines, and its keys; it knows no terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple

@@ -14,8 +14,6 @@ first,
   in the order of their sequences, so that the broker never sees a gap, and one at a time until one is acknowledged.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The leaders of a topic's partitions: connections to them, and new metadata when they move."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Chooses a record's partition: by the hash of its key, else in turn, batch by batch (KIP-480, KIP-794)."""
 
-from __future__ import annotations
-
 MASK = 0xFFFFFFFF
 SEED = 0x9747B28C
 MULTIPLIER = 0x5BD1E995

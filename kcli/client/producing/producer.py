@@ -5,8 +5,6 @@ async with Producer(client, "orders") as producer:
 producer.statistics
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Self

@@ -1,7 +1,5 @@
 """Sends a producer's batches to the leaders of their partitions, and processes the responses (KIP-98, KIP-951)."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

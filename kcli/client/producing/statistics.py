@@ -3,8 +3,6 @@
 The closing line has the form of Kafka's kafka-producer-perf-test.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

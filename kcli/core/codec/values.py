@@ -1,7 +1,5 @@
 """Values with more than one form: uuids, bytes and records fields, as in Python or in Kafka's JSON."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 

@@ -3,8 +3,6 @@
 Compiled readers: bytes.h and batches.h. The grammar's words, which keep odd forms: grammar/words/varints.py.
 """
 
-from __future__ import annotations
-
 Buffer = bytes | bytearray | memoryview
 
 

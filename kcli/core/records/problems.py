@@ -1,7 +1,5 @@
 """Faults of a batch's records: the kernels' codes, their place, and their texts."""
 
-from __future__ import annotations
-
 # Code (records.h: KR_...) -> the end of the path (None: the fault is not of a single record), the fault.
 REASONS: dict[int, tuple[str | None, str]] = {
     1: ("", "a varint longer than its type allows"),

@@ -3,8 +3,6 @@
 Tests compare the compiled core (core/capture/packets.pyx) with them.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

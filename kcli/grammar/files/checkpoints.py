@@ -5,8 +5,6 @@ LeaderEpochCheckpointFile, OffsetCheckpointFile and PartitionMetadataFile. As in
 a number, and the last line may lack its line feed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

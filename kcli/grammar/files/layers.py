@@ -1,7 +1,5 @@
 """The state of a packet while kcli.grammar.files.network reads its layers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

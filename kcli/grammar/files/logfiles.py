@@ -4,8 +4,6 @@ The offset index, time index and transaction index are rows of entries; a produc
 Kafka's OffsetIndex, TimeIndex, TransactionIndex (AbortedTxn) and ProducerStateManager.
 """
 
-from __future__ import annotations
-
 from construct import GreedyRange
 
 from kcli.grammar.words.arrays import Array

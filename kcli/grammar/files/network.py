@@ -3,8 +3,6 @@ authentication header RFC 4302, TCP RFC 9293; for layers before IP see kcli.gram
 compiled core (core/capture/packets.h) with this.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, NamedTuple
 

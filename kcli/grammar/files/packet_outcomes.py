@@ -1,7 +1,5 @@
 """The outcome of a packet: a segment of TCP, a fragment of IP, or the reason why it is neither."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 

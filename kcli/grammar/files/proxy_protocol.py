@@ -3,8 +3,6 @@
 Source: "The PROXY protocol, versions 1 & 2" by HAProxy.
 """
 
-from __future__ import annotations
-
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Parts that kcli does not need stay bytes.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -6,8 +6,6 @@ Link layers, including PKTAP and PFLOG: the LINKTYPE_ registry of tcpdump.org. 8
 3378). kcli.grammar.files.network reads them.
 """
 
-from __future__ import annotations
-
 from construct import BitsInteger, BitStruct, Bytes, Bytewise, Flag, Int8ub, Int16ub, Int32ub, Int32ul, Octet, Struct
 
 ethernet = Struct("destination" / Bytes(6), "source" / Bytes(6), "type" / Int16ub)

@@ -4,8 +4,6 @@ A path names fields as in errors, but without indexes: `topics[].partitions[].fe
 with a row for each entry of that array in the whole message; the message itself is level "", with one row.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Edits that repair a message at one field, and helpers to read a field's length and numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 

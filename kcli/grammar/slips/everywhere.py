@@ -2,8 +2,6 @@
 bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Recognizes length prefixes that differ from Kafka's."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kcli.core.codec.varints import Buffer

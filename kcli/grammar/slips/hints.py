@@ -1,7 +1,5 @@
 """Finds the likely slip in a request or response that does not decode: at a field, or in the frame as a whole."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Slips in lengths and counts; each function yields the edits that repair one kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from kcli.core.codec.varints import Buffer, write_unsigned

@@ -1,7 +1,5 @@
 """The fields of a message that does not decode, up to the one at which reading stops."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Rates the plausibility of a message's values, as bytes read at a wrong place give odd names, codes and numbers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any

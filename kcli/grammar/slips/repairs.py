@@ -4,8 +4,6 @@ An edit removes bytes of the message at a field, and inserts others. `search` ch
 its end, and how likely it is.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Tries repairs at the fields of a message one by one, keeps those with which it reads to its end, and rates them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple

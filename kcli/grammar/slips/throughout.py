@@ -2,8 +2,6 @@
 read in this form and written correctly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial

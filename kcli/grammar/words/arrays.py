@@ -1,7 +1,5 @@
 """Words that contain another word: arrays with their count in front, and structs that may be null."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.errors import DecodeError, EncodeError

@@ -1,7 +1,5 @@
 """Adapts construct's own words for use in kcli's: they read from a source, and see construct's context."""
 
-from __future__ import annotations
-
 import base64
 import io
 from typing import IO, Any, cast

@@ -2,8 +2,6 @@
 place.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from functools import cache

@@ -4,8 +4,6 @@ Each can be used in any construct. `String` and `Bytes` do not allow null, `Null
 types with `Compact` in their name have an unsigned varint as length (KIP-482).
 """
 
-from __future__ import annotations
-
 from kcli.grammar.words.arrays import Array, CompactArray, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.grammar.words.structs import Struct

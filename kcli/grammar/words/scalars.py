@@ -2,8 +2,6 @@
 front.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 import struct

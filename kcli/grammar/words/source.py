@@ -1,7 +1,5 @@
 """Sources that a grammar's words read: a buffer with a limit, or a stream read piece by piece."""
 
-from __future__ import annotations
-
 import io
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Messages and structs: fields in order, followed by tagged fields (KIP-482) in flexible versions."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

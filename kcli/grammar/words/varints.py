@@ -1,7 +1,5 @@
 """Varints, unsigned (KIP-482) and zigzag (ByteUtils), and lengths in both kinds of version."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.core.codec.varints import write_unsigned

@@ -5,8 +5,6 @@ several times faster than construct's own way, gives field and offset in each er
 makes it a construct: it parses any stream, builds, has a size if that is fixed, and returns Containers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Makes each table about several connections: sessions, leader changes, snapshots, clients, connections, groups."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any

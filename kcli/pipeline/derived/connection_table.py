@@ -1,7 +1,5 @@
 """The table `connections` over all runs, made from the workers' counts for each connection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

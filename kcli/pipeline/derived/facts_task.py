@@ -1,7 +1,5 @@
 """The tables about several connections, made by DuckDB in one process: by the local engine, or in tasks of Spark."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The SQL with which DuckDB reads the Parquet files of tables and facts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@ findings of `kcli diagnose`, by the same rules, from the workers' facts. They ar
 whichever engine made the facts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Queries the facts of connections and events with DuckDB."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """The tables about several connections, made in this process from the workers' facts, which DuckDB sorts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter

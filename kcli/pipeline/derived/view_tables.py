@@ -1,7 +1,5 @@
 """The tables `throttling`, `groups` and `hourly` over all runs, made from the workers' facts of exchanges."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 from kcli.pipeline.derived.incremental_tables import RunFiles, copy_rows

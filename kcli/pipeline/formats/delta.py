@@ -9,8 +9,6 @@ then commits to one table after the other, and to `runs` at the end. Readers of 
 version, until `kcli pipeline vacuum`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta

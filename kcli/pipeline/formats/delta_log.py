@@ -1,7 +1,5 @@
 """One Delta table, through the library deltalake: commits files that already exist to it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

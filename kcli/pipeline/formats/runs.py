@@ -1,7 +1,5 @@
 """The runs of an output folder, in the format it has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 

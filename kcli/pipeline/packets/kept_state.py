@@ -4,8 +4,6 @@ They are Parquet files with one row for each connection. If the next run has the
 only the file of its share; otherwise it searches all files for the buckets of its share.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import socket

@@ -4,8 +4,6 @@ A run ends as if the captures ended there: requests without a response and incom
 run replaces. The next run begins with the connections that were open (`kcli.pipeline.packets.kept_state`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

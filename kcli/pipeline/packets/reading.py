@@ -1,7 +1,5 @@
 """Reads shuffled packets through an engine: all files of a share or a window as one, in order of time."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

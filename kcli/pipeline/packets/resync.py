@@ -6,8 +6,6 @@ What only the start can tell (which end is the client, positions in the streams,
 from the start: the sequence numbers of TCP tell the number of bytes between two times, as long as it is less than 4 GB.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Converts the core's columns for Parquet: the rows of `exchanges`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any

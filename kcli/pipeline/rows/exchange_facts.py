@@ -5,8 +5,6 @@ these need.
 `ExchangeRows` in the core selects the numbers, and finds the throttle times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 from functools import partial
 from typing import Any

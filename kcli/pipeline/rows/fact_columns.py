@@ -1,7 +1,5 @@
 """Converts the core's counts for single connections into record batches of facts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

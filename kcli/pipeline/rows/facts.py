@@ -1,7 +1,5 @@
 """The facts of single connections, from which the tables about several connections are made (see `aggregates`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any

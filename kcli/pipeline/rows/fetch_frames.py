@@ -6,8 +6,6 @@ Records are most of a Fetch's bytes, and tell nothing about sessions. They are c
 cuts them out if it has found the partitions itself; the few other responses stay whole.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy

@@ -5,8 +5,6 @@ offset, high watermark and log start offset as last seen). A run continues from 
 window begins without any: its rows are completed once the positions of the windows before are known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of `group_calls` and `commits`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -6,8 +6,6 @@ message without an error code, which the client has to confirm before it gets on
 do.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The exchanges whose rows are made one by one, and the functions that make them."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 
 from kcli.pipeline.rows.group_calls import put_commit, put_leave, put_member_call

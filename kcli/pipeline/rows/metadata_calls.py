@@ -2,8 +2,6 @@
 `cluster_ids` and `voters`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import count
 from typing import Any

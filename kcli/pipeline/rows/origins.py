@@ -1,7 +1,5 @@
 """The columns that tell where rows come from: the capture, its host and cluster, and the run that read it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Converts the core's columns of partitions into record batches of the tables about partitions."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Partitions of Fetch, Produce and ShareFetch, for exchanges in which the core can't find them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of `refused_records`: what brokers say of records that they do not take."""
 
-from __future__ import annotations
-
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import partitions_in
 from kcli.pipeline.rows.group_calls import Who

@@ -5,8 +5,6 @@ The rows of the first ("saying") are stored under a number, and each exchange is
 `kcli.tables.rule_facts.calls_query` joins the two.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows of `share_calls`: records that a share group gives to a member, and what the member makes of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any

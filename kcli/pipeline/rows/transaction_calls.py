@@ -1,7 +1,5 @@
 """Rows of `transaction_calls`, `sasl_calls` and `topic_changes`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange

@@ -1,7 +1,5 @@
 """Captures as a data source of undecoded packets."""
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 from collections.abc import Iterator, Sequence

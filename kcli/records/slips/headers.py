@@ -1,7 +1,5 @@
 """Slips in the header of a batch: its length, magic, counts, codec, or a field of another size."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator
 

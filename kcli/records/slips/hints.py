@@ -1,7 +1,5 @@
 """The likely slip in a batch that is refused or does not decode: the one change that makes it right."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The parts of a batch of magic 2 that may be wrong each by itself, and the measure of how right a batch is."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kcli.core.records import record_values

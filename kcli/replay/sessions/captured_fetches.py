@@ -1,7 +1,5 @@
 """The fetches to replay, from a capture's exchanges or from the JSON lines of `kcli decode pcap`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ response is made in the captured order, one after the other, each with the state
 the same in every run and at any speed.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol

@@ -5,8 +5,6 @@ uuid and the partitions that moved. Another set of partitions needs a full fetch
 terms of the final design.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

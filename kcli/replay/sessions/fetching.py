@@ -5,8 +5,6 @@ their responses are merged for the comparison. With the captured brokers, rebuil
 went to, with its replica id and the leader epochs that it knows.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """The live exchange of one step of a replay, merged if several brokers responded."""
 
-from __future__ import annotations
-
 from kcli.replay.sessions.plan import ReplayStep
 from kcli.sessions.trace import Captured
 

@@ -1,7 +1,5 @@
 """Compares a replay with its capture: a report for each fetcher and run, and their differences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

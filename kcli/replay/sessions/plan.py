@@ -4,8 +4,6 @@ A fetcher is one captured connection. If the first fetch of a connection names a
 one, it continues that fetcher (a client that reconnected).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace

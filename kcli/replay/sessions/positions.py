@@ -7,8 +7,6 @@ earliest   from the live beginning, then after the live records
 latest     from the live end, then after the live records
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kcli.client.topics import Bounds

@@ -1,7 +1,5 @@
 """Runs a plan against live brokers: all fetchers at once, each step at its time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A session has thousands of partitions and a step moves a few. So the changes sin
 are kept apart.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Mapping
 from typing import Protocol

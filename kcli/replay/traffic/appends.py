@@ -5,8 +5,6 @@ first, but the offsets in their responses do. The marker that ends a transaction
 has.
 """
 
-from __future__ import annotations
-
 import asyncio
 from bisect import bisect_left, insort
 from collections import deque

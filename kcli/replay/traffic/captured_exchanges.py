@@ -1,7 +1,5 @@
 """The exchanges of captures in the order of their requests, read as a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 

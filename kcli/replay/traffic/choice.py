@@ -1,7 +1,5 @@
 """Chooses the exchanges of a capture that a replay makes again, and whether others wait for them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

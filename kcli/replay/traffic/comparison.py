@@ -1,7 +1,5 @@
 """Compares a captured response with the live one to the same request; differences are named by Kafka's fields."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 

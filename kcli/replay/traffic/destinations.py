@@ -1,7 +1,5 @@
 """The live broker for each captured request: a coordinator, or a leader."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, MutableMapping, Sequence

@@ -4,8 +4,6 @@ If a session began before the capture, or the live broker has dropped it, its ne
 partitions that this request names. Its epochs count from there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

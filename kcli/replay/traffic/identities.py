@@ -2,8 +2,6 @@
 request.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right, insort
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

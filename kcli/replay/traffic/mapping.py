@@ -1,7 +1,5 @@
 """Rewrites captured requests for the live broker, and learns pairs of ids from captured and live responses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The outcome of a replay, by API: captured and live exchanges compared, in memory that does not grow."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ again. So a partition is fetched from the end of its latest live records, unless
 position itself. In a fetch session this may add partitions that the captured client did not have to name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

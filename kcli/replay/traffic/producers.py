@@ -1,7 +1,5 @@
 """Ids, epochs and sequences of captured idempotent producers' batches on the live cluster."""
 
-from __future__ import annotations
-
 from kcli.replay.produced_batches import Numbered
 from kcli.replay.traffic.identities import Identities, Scope
 

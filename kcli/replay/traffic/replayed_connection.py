@@ -1,7 +1,5 @@
 """Replays one captured connection: its requests one after the other, each in its turn."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The rhythm of a replay: captured times and order, with a limited read-ahead."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ Timing decides which members a coordinator takes into one generation. A member w
 a client does that learns of another member, and so do the others in that round.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Surveys captures before a replay: the topics, groups and coordinators that it needs on a cluster."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

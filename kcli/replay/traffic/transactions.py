@@ -4,8 +4,6 @@ From Produce v12 and TxnOffsetCommit v5 on, the broker itself adds partitions an
 versions a client has to send AddPartitionsToTxn and AddOffsetsToTxn before.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

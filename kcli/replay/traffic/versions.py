@@ -4,8 +4,6 @@ changed.
 Fields that a version lacks are left out; its additional fields get their defaults.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

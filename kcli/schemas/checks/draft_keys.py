@@ -4,8 +4,6 @@ The key is the one set by dialect.json or the user, or else that in the definiti
 same name, or else one of PRIVATE_KEYS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ MessageDataGenerator of org.apache.kafka:generator 3.9.1).
 They check the JSON itself, so that each finding has the JSON object with the fault, and so its line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

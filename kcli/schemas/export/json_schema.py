@@ -1,7 +1,5 @@
 """Writes a JSON Schema of kcli's JSON: the lines of decode and records, and each message in each version."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any

@@ -4,8 +4,6 @@ Each message is a type with its version as parameter, `fetch_request(version)`. 
 `num_...`. Texts and bytes are types of their own, without a `value` for null.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 The code does not depend on the tables: `messages.lua`, `zstd.lua`, `batches.lua`, `exchanges.lua` beside this file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Chapter 4 of the Java Virtual Machine Specification describes class files. The s
 constants; each of Errors is `new, dup, name, ordinal, code, message, constructor of its exception, ...`.
 """
 
-from __future__ import annotations
-
 import struct
 import zipfile
 import zlib

@@ -1,7 +1,5 @@
 """Imports message definitions and error codes from Kafka's jars."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Callable, Sequence

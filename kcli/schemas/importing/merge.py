@@ -11,8 +11,6 @@ stable. So each message is merged by these rules:
   form of 4.1 when the first definition in that form is merged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from kcli.errors import SchemaError

@@ -1,7 +1,5 @@
 """Finds message definitions in a tree of Kafka's sources that the tables lack or have otherwise."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -9,8 +9,6 @@
 The last line of a box is its size in bytes; `LEGEND` explains its words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

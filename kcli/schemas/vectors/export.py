@@ -4,8 +4,6 @@ A struct that is used in several places becomes a common struct; different struc
 that only the tables have (components, releases, older layouts, names in old releases) are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

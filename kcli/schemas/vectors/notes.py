@@ -4,8 +4,6 @@ The tables keep notes in a separate file, which only `kcli schema show --format 
 facts, but not the sentences of Kafka's sources. A draft's sentences are shown as in its definition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Makes a message with every field, and one entry in every array, as JSON to start from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.schemas.definition import ZERO_UUID

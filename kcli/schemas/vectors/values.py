@@ -5,8 +5,6 @@ one field changed ("topics.partitions.fetchOffset: max"), and `all changed` has 
 default.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple

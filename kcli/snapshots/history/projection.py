@@ -6,8 +6,6 @@ that snapshot is too old, or log and snapshots together are too large (`KafkaMet
 snapshot always stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ the log begins at offset 0, the first snapshot follows from the log alone. Snaps
 the same objects.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from filecmp import cmp

@@ -1,7 +1,5 @@
 """A metadata log over time: records by type, states of partitions, brokers' registrations and fencing, leaders."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Changes of metadata as text, and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 

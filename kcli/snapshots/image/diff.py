@@ -1,7 +1,5 @@
 """The changes between two metadata images, object by object."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Values are Kafka's records, decoded, with Kafka's field names. Partitions are ke
 read, because a million of them take a few hundred MB even so, and most questions need only a few.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 A table has columns (with Arrow's names for their types) and a key, the columns that name its object.
 """
 
-from __future__ import annotations
-
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 An object is named by its table (`image_tables.TABLES`) and its key in an image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

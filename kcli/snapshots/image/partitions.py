@@ -4,8 +4,6 @@ The kernel reads nearly all PartitionRecords in place; the rest (unknown tags, t
 counted here, by the same rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Predefined questions about a metadata image, answered by rows of plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ The semantics are those of Kafka's deltas (`MetadataDelta`, `ClusterDelta`, `Top
 a missing object raises ReplayError, because it stops a controller; the caller decides whether to continue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A metadata image in figures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.snapshots.image.image import Image

@@ -1,7 +1,5 @@
 """Objects of a metadata image as text in the form of `kafka-metadata-shell` (4.3), and Kafka's names for codes."""
 
-from __future__ import annotations
-
 from base64 import b64decode
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -2,8 +2,6 @@
 secrets can't be restored; for some of these a comment says so.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping

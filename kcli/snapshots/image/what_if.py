@@ -6,8 +6,6 @@ may become empty. The next leader is the first replica that is in the ISR and al
 election is unclean here.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

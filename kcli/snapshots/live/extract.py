@@ -1,7 +1,5 @@
 """Reassembles snapshots from the FetchSnapshot responses in a capture."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Fetch and FetchSnapshot for the metadata log: request bodies, and the contents of responses (KIP-630)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@ For another leader, another epoch and errors see `quorum_reader`. Fetches have r
 leader counts no such replica, for votes or for the high watermark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

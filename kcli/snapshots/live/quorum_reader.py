@@ -15,8 +15,6 @@ The caller sends `request(version)` of `api_key` to `target`, passes the respons
 it returns at their position.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@
 For another leader, another epoch and errors see `quorum_reader`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

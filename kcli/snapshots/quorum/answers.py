@@ -1,7 +1,5 @@
 """The responses of a live quorum's controllers, each asked on its own port, and the findings on them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The state of a live quorum as its leader describes it (DescribeQuorum), and which of its members are stale."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ A voter votes for a candidate whose log is not behind its own, compared by the l
 The candidate asks the voters that it knows, by node id and directory id (KIP-853), in its cluster.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A node of a quorum by its log directory: its identity, its log by epochs, and the voters that it knows."""
 
-from __future__ import annotations
-
 import re
 from base64 import urlsafe_b64decode
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Findings of `kcli snapshot doctor` on the nodes of a quorum, with advice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

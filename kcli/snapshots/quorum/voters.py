@@ -1,7 +1,5 @@
 """The voters of a quorum, as the control records of a log state them (KIP-853)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple

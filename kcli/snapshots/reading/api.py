@@ -1,7 +1,5 @@
 """Reads a metadata image from a snapshot, or from a directory of snapshots and the log after them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import NamedTuple

@@ -6,8 +6,6 @@ Some releases wrote other layouts under the same version numbers. The newest lay
 until one reads the record to its last byte.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cached_property
 from typing import Any

@@ -3,8 +3,6 @@
 quorum-state (KIP-595, KIP-853), leader-epoch-checkpoint, partition.metadata; snapshots and segments by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

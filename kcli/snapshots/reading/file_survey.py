@@ -3,8 +3,6 @@
 Memory does not grow with the file, because frequent types are counted without decoding them.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Surveys a metadata log's folder in one pass: the offsets of its files, and the records of its log."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

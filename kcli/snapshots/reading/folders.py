@@ -1,7 +1,5 @@
 """The folder of a node: the states, changes and times that its files can show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ nothing else. This module finds the batches and computes their checksums. It ski
 so that all sound batches of a damaged file are read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

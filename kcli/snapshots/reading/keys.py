@@ -1,7 +1,5 @@
 """The key of a metadata record's object, for each type that a snapshot holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import Any
 

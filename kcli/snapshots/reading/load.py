@@ -1,7 +1,5 @@
 """A metadata image from the bytes of a snapshot and of the log segments after it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 

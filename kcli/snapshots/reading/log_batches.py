@@ -1,7 +1,5 @@
 """The headers of a metadata log's batches, and times derived from them."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Sequence
 

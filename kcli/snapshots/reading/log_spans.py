@@ -1,7 +1,5 @@
 """A metadata log in spans between given offsets: the bytes of its records by type."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ fetched ends in `.checkpoint.part`, with a random number before that (`<offset>-
 about to be removed ends in `.checkpoint.deleted`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Fields of metadata records that have other names in early releases of KRaft."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Recognizes metadata logs of KRaft's preview in 2.8, whose records have frames that no later release reads."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 from kcli.snapshots.reading.framing import Batch, Fault, batches, body, checksum

@@ -4,8 +4,6 @@ Levels are those of Kafka 4.4's `MetadataVersion` and `Feature`. The losses are 
 level (`ImageWriterOptions.handleLoss`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Snapshots and segments come as evidence, quorum-state and leader-epoch-checkpoin
 wrong file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 

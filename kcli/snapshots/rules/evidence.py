@@ -3,8 +3,6 @@
 Lists are bounded (`Noted`), so that a file with a million faults takes no more memory than a sound one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any

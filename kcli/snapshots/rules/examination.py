@@ -1,7 +1,5 @@
 """Examines a snapshot or metadata log segment in one pass over its batches and records."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """Rules about a file as a whole: its name, batches, checksums, offsets, header and footer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

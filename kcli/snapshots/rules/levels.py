@@ -4,8 +4,6 @@ The feature level determines which release's records the log can have. Levels be
 a file without a level is taken as one of 2.8 to 3.2.
 """
 
-from __future__ import annotations
-
 FEATURE = "metadata.version"
 NAMES = {
     1: "3.0-IV1",

@@ -1,7 +1,5 @@
 """The part of the state that is lost if one file of a metadata log is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

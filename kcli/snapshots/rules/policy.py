@@ -4,8 +4,6 @@ Offsets follow Apache Kafka: a snapshot's id has its end offset E, so that it in
 last included offset. Its "a snapshot includes X - 1" is E >= X here, and "below LBO - 1" is E < LBO.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A node replays every record of its newest snapshot and the log after it, also su
 and lowered again, an old registration, a record of a type that the release lacks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

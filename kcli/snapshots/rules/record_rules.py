@@ -1,7 +1,5 @@
 """Rules about metadata records: each by itself, and the references between them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """The finalized features and levels that each release of Kafka supports (`Feature`, `MetadataVersion`)."""
 
-from __future__ import annotations
-
 from kcli.snapshots.rules.levels import FEATURE, NAMES
 
 ZOOKEEPER_GONE = 4  # major release from which on LEAST is the lowest supported level

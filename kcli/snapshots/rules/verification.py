@@ -1,7 +1,5 @@
 """Verifies a snapshot or a log segment: applies the rules to its evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kcli.snapshots.rules import file_rules as rules_file

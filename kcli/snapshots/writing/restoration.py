@@ -5,8 +5,6 @@ A controller that finds a snapshot and no log begins its log where the snapshot 
 (KIP-853), so that voters on other hosts need another record.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

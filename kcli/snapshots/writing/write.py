@@ -4,8 +4,6 @@ The order is that of `MetadataImage.write`: features (metadata.version first), b
 quotas, producer ids, ACLs, SCRAM credentials, tokens. Record versions follow metadata.version (`MetadataVersion`).
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Requests that several tests of APIs send, and the codes of their answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.schemas.errors import error_name

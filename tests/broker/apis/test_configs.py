@@ -1,7 +1,5 @@
 """Configs are altered and described by requests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

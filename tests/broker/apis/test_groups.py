@@ -1,7 +1,5 @@
 """Groups that are not there, as a real Kafka 4.4.0 answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.schemas import apikeys as keys

@@ -1,7 +1,5 @@
 """Odd requests about ACLs, quotas and credentials: the codes that a real broker of 4.4.0 gave."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

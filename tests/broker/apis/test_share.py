@@ -1,7 +1,5 @@
 """Share groups as a client meets them: heartbeats, fetches in a session, acknowledgements, offsets."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

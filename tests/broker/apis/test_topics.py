@@ -1,7 +1,5 @@
 """Topics are made, described, grown, moved and deleted by requests. A row a rule."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

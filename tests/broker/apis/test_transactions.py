@@ -1,7 +1,5 @@
 """What administrators see of transactions: ListTransactions, DescribeTransactions, DescribeProducers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker import Broker

@@ -1,7 +1,5 @@
 """The process rules of docs/how-to/testing.md, in Java and Go, run against the broker. Go compiles net/http first."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

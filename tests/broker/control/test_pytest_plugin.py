@@ -1,7 +1,5 @@
 """The pytest plugin, as pytest runs it for somebody else's tests."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

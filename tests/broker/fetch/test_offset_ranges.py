@@ -1,7 +1,5 @@
 """Ranges of offsets: what is next in one, and what is left of them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Waiting fetches are woken by what concerns them, and by nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 
 from kcli.broker.fetch.purgatory import DelayedFetch, Purgatory

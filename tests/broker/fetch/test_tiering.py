@@ -1,7 +1,5 @@
 """Tiered topics and KIP-1018: what leaves the first folder, how it is read, by which limit."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Groups of the new protocols over a restart: members, epochs, offsets, and how far share groups are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

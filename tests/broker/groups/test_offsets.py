@@ -1,7 +1,5 @@
 """Committed offsets: in memory, in `__consumer_offsets`, after a restart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

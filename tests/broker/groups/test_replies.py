@@ -1,7 +1,5 @@
 """Replies to members: the leader of a generation gets all of them."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from kcli.broker.groups.group import assigned, joined

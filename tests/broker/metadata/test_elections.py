@@ -1,7 +1,5 @@
 """Nodes that stop and start: leaders, in-sync and eligible replicas, coordinators."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Records of the metadata log are KRaft's, and nothing else is taken for one."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.metadata.kraft_records import config_records, decode, encode

@@ -1,7 +1,5 @@
 """Hints to a partition's leader (KIP-951), as the broker gives them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Handlers are found by API key, version and dialect."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import chain

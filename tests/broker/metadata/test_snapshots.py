@@ -1,7 +1,5 @@
 """KIP-630's broker side: snapshots of the metadata log, made, served, and what the log forgets."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The topics in which coordinators keep their state."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.metadata.state_topic import StateTopic, partition_for

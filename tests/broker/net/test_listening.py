@@ -1,7 +1,5 @@
 """Connections that come when no more fit: they wait, nothing spins, and they are served once others end."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import resource

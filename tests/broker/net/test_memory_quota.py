@@ -1,7 +1,5 @@
 """The memory that unfinished requests take, in all connections together."""
 
-from __future__ import annotations
-
 import asyncio
 import struct
 from typing import cast

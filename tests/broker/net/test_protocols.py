@@ -1,7 +1,5 @@
 """How listeners are named, and the addresses that clients are told."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.net.protocols import ListenerOptions, advertised, protocol_map, read_listeners

@@ -1,7 +1,5 @@
 """Memory that is used again, and not too much of it."""
 
-from __future__ import annotations
-
 from kcli.broker.net.read_buffers import MOST_SPARE, ReadBuffers
 
 

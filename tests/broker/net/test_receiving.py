@@ -1,7 +1,5 @@
 """Frames out of a stream: whatever the pieces, with memory for what came and not for what was claimed."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

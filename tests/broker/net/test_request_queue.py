@@ -1,7 +1,5 @@
 """Requests that wait: in order, counted, and bounded."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """The sending side of a connection whose client goes."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

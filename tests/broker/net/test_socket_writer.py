@@ -1,7 +1,5 @@
 """An outlet, on a pair of sockets with small buffers."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

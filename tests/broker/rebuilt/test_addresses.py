@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.broker.rebuilt.addresses import Addresses
 
 METADATA = {"brokers": [{"nodeId": 1, "host": "k1", "port": 9092}, {"nodeId": 2, "host": "::1", "port": 9094}]}

@@ -1,7 +1,5 @@
 """What an answer to a fetch shows of the node that gave it."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.partition import VisibleOffsets

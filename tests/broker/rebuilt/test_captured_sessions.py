@@ -1,7 +1,5 @@
 """Sessions of which a capture has a part, and when a request that ends one was taken in."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.rebuilt.capture_history import CaptureHistory

@@ -1,7 +1,5 @@
 """A broker rebuilt from a capture: from exchanges in memory, so that each rule has its own."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

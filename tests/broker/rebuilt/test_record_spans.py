@@ -1,7 +1,5 @@
 """The offsets of a records field, and the batch that it ends within."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.rebuilt.record_spans import LAST_END, CutBatch, Span, cut_batch, span_of

@@ -1,7 +1,5 @@
 """Which addresses are of one broker, and how many shards its cache of sessions has."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.rebuilt.addresses import Addresses

@@ -1,7 +1,5 @@
 """Slots and turns derived from grants: ids of shard n begin at n times WIDTH."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.rebuilt.session_capacity import FetchKey, SessionCapacity

@@ -1,7 +1,5 @@
 """Whose turn it was: shards by the ids of those who got a session, and by when the others were answered."""
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import given

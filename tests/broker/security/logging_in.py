@@ -1,7 +1,5 @@
 """Clients that log in to a broker, as kcli's own client does."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """The rules of StandardAuthorizer, case by case."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.configs import Configs

@@ -1,7 +1,5 @@
 """TLS towards clients: a certificate that is given, and one made on the spot."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from pathlib import Path

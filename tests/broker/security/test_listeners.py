@@ -1,7 +1,5 @@
 """A broker that speaks several protocols at once: each client is told the addresses of the listener it came by."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from typing import Any

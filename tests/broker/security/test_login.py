@@ -1,7 +1,5 @@
 """Logins by SASL: what kcli's own client does, and what others may try."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Every API asks for its permissions."""
 
-from __future__ import annotations
-
 from kcli.broker.apis import APIS
 from kcli.broker.security.needs import NEEDS
 from kcli.schemas import apikeys as keys

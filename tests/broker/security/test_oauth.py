@@ -1,7 +1,5 @@
 """Bearer tokens: without a signature, and signed by a key of a file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Users by the names in clients' certificates (KIP-371)."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker import Broker

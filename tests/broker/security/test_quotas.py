@@ -1,7 +1,5 @@
 """Client quotas: whose counts, how long who does more waits, and how they are set."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SCRAM's server against RFC 7677's example, kcli's own client, and messages that are none."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -1,7 +1,5 @@
 """A shared partition: who has which record, until when, and how often."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.broker.clock import Clock

@@ -1,7 +1,5 @@
 """Kafka's small text files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

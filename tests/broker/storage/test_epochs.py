@@ -1,7 +1,5 @@
 """Leader epochs: where each ends (KIP-101's table)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

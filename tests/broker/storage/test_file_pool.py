@@ -1,7 +1,5 @@
 """Open files: few at a time, readable as long as somebody holds them."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Walking over batches by their headers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.broker.storage.file_pool import LogFile

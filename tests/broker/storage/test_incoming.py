@@ -1,7 +1,5 @@
 """Batches made ready: numbered, stamped, compressed anew where they have to be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The two indexes, byte by byte."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.broker.storage.index import OffsetIndex, TimeIndex

@@ -1,7 +1,5 @@
 """Producers' states in Kafka's snapshot form."""
 
-from __future__ import annotations
-
 from kcli.broker.storage.producers import DUPLICATE, FENCED, OUT_OF_ORDER, ProducerStates
 
 HEX = "000120d76ffd00000001000000000000000700020000000b00000000000000630000000100000000000003e8"

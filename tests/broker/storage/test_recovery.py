@@ -1,7 +1,5 @@
 """Opening logs again: after an orderly stop, after a crash, with torn and damaged tails."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

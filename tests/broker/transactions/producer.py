@@ -1,7 +1,5 @@
 """A transactional producer in plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

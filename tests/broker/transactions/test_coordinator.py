@@ -1,7 +1,5 @@
 """Transactions as producers and consumers see them, by the rules of Kafka's coordinator."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

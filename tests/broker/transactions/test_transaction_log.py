@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.broker.transactions.transaction import Transaction, TransactionState
 from kcli.broker.transactions.transaction_log import TransactionLog
 from kcli.topic_names import TRANSACTION_STATE

@@ -1,7 +1,5 @@
 """Files and directories of captures."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows of files that take turns."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Capture files: compression, damage, the end in mid-packet, standard input."""
 
-from __future__ import annotations
-
 import gzip
 import subprocess
 import sys

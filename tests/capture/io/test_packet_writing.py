@@ -1,7 +1,5 @@
 """Packets made of bytes: whole for kcli's two engines, and right to the last checksum."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """What the writer writes, kcli's readers read: packets, times, link types, lengths."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.capture.io import ranges

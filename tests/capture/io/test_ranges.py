@@ -1,7 +1,5 @@
 """A capture in parts gives each packet once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the grammar says of frames."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Times as text and back."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.capture.kafka.clock import instant, milliseconds, parse_instant

@@ -1,7 +1,5 @@
 """One connection from its packets: who is who, what it is made of, how it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is under way on a connection, counted and handed over."""
 
-from __future__ import annotations
-
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.connection_state import ConnectionState
 from kcli.capture.kafka.events import Event

@@ -1,7 +1,5 @@
 """Pairing of requests and responses, and SASL tokens among them."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Any

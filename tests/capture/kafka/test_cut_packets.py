@@ -1,7 +1,5 @@
 """Messages that the snapshot length cuts off: what is known of them, and what is not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

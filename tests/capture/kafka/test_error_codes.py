@@ -1,7 +1,5 @@
 """Error codes are found wherever they stand in a message."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections import Counter

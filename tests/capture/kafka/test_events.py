@@ -1,7 +1,5 @@
 """Events as values and as lines."""
 
-from __future__ import annotations
-
 import json
 
 from kcli.capture.kafka.events import Event

@@ -1,7 +1,5 @@
 """Exchanges as values and as lines."""
 
-from __future__ import annotations
-
 import json
 
 from kcli.capture.kafka.bodies import Bodies

@@ -1,7 +1,5 @@
 """Frames found in mid-stream."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

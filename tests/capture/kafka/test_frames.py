@@ -1,7 +1,5 @@
 """Frames: what a request looks like, and finding frames in the middle of bytes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """What missing bytes do to frames."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

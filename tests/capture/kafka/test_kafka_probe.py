@@ -1,7 +1,5 @@
 """Whether a connection is Kafka's: what proves it, what speaks against it, and other protocols that look like it."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import Any

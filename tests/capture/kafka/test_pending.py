@@ -1,7 +1,5 @@
 """The queue of requests that wait."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.capture.kafka.pending import REQUEST_SIZE, Pending, PendingRequests

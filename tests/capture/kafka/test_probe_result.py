@@ -1,7 +1,5 @@
 """What is no Kafka, and what is all the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

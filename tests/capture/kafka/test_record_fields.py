@@ -1,7 +1,5 @@
 """Which records fields an exchange has, and what its answer says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Forks, and what goes through their pipes."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

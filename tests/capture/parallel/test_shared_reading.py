@@ -1,7 +1,5 @@
 """A capture that several processes read, where it goes wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 from typing import Any

@@ -1,7 +1,5 @@
 """The lines of all shares, put in order, are all lines."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Owners of columns that want exchanges alone answer what the core asks, and get the same rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.capture.decoder import CaptureDecoder

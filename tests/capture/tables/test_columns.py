@@ -1,7 +1,5 @@
 """The table of exchanges and events: rows from values, and what the core made (see test_arrow.py for both together)."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

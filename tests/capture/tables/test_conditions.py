@@ -1,7 +1,5 @@
 """A filter's condition gives what the plain options give: the same, in the same order, in every form."""
 
-from __future__ import annotations
-
 import io
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which topics, partitions and groups messages name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Exchanges that the core made columns of are those that come as values."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where the time of an exchange went, and what its messages ask: columns of steady connections and of odd ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """tshark with the same key log: every exchange that it decodes, kcli decodes."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree

@@ -1,7 +1,5 @@
 """Every command that reads captures takes the keys."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What handshake messages say, cut anywhere and damaged."""
 
-from __future__ import annotations
-
 import ssl
 import struct
 

@@ -1,7 +1,5 @@
 """Key logs: both forms, what is none, what grows."""
 
-from __future__ import annotations
-
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Keys that come later than what they open, or of one direction alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

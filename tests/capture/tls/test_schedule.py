@@ -1,7 +1,5 @@
 """Keys out of secrets, against the vectors of RFC 8448 (a handshake of TLS 1.3)."""
 
-from __future__ import annotations
-
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 

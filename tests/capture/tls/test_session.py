@@ -1,7 +1,5 @@
 """TLS taken off: suites, versions, resumption, losses, connections under way, and what can't be read."""
 
-from __future__ import annotations
-
 import random
 import ssl
 import struct

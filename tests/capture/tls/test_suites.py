@@ -1,7 +1,5 @@
 """Cipher suites by their names."""
 
-from __future__ import annotations
-
 import ssl
 
 import pytest

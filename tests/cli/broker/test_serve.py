@@ -1,7 +1,5 @@
 """`kcli broker serve` as a script sees it."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

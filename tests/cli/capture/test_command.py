@@ -1,7 +1,5 @@
 """`kcli capture`, with a tcpdump that plays a sample."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The latest packets, and no others."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

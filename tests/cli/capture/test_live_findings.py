@@ -1,7 +1,5 @@
 """Findings of live traffic."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

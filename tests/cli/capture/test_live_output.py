@@ -1,7 +1,5 @@
 """What has come is in the file, whatever ends the command."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Live traffic as rows: the options of `decode pcap`, in a process of its own."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

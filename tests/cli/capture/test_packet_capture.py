@@ -1,7 +1,5 @@
 """tcpdump's output in whole packets, and what it says at its end."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lines of a pipe in pieces: what `readline` returns is what a file's own would."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

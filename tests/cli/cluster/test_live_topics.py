@@ -1,7 +1,5 @@
 """The options of both replays for the topics of the live cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """`kcli produce` as a script sees it."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

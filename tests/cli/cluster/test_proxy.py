@@ -1,7 +1,5 @@
 """`kcli proxy` as a script sees it."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import json

@@ -1,7 +1,5 @@
 """`kcli send` as a script sees it, against a broker that answers what the test says."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """`kcli decode batch` as a script sees it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is wrong with batches, said once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

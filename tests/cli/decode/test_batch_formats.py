@@ -1,7 +1,5 @@
 """Batches as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Batches from a file without bytes, and from a pipe."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

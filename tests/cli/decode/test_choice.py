@@ -1,7 +1,5 @@
 """`kcli decode FILE`: the kind of the file chooses the command."""
 
-from __future__ import annotations
-
 import base64
 import shutil
 from pathlib import Path

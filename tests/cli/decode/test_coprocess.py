@@ -1,7 +1,5 @@
 """`--lines`: each line is answered before the next one is sent, whatever stands on it."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

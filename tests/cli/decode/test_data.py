@@ -1,7 +1,5 @@
 """`kcli decode data`, and what `decode request --embedded` and trees show of data messages."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

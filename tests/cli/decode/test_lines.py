@@ -1,7 +1,5 @@
 """What `kcli decode ... --lines` answers: the same JSON as without it, and what is wrong with a line."""
 
-from __future__ import annotations
-
 import base64
 import json
 from itertools import islice

@@ -1,7 +1,5 @@
 """--lines: the commands that have it, and what they load without it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """`kcli decode request|response` as a script sees them."""
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess

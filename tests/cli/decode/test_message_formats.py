@@ -1,7 +1,5 @@
 """How `decode request|response` shows a message that is damaged, and its records."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

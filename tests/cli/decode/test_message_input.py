@@ -1,7 +1,5 @@
 """What `decode request|response` takes for one message, and for several."""
 
-from __future__ import annotations
-
 import base64
 import json
 import textwrap

@@ -1,7 +1,5 @@
 """`kcli decode segment --verify` as a script sees it."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The likely slip behind what a command says of a message that does not decode."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

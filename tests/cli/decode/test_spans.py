@@ -1,7 +1,5 @@
 """Each field with its bytes."""
 
-from __future__ import annotations
-
 from kcli.cli.decode.spans import failure_line, hexdump_lines, tree_lines
 from kcli.errors import DecodeError
 from kcli.grammar.words.trace import Span

@@ -1,7 +1,5 @@
 """What `kcli diff ... --lines` answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

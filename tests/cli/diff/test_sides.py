@@ -1,7 +1,5 @@
 """The fields of what `kcli diff` compares."""
 
-from __future__ import annotations
-
 import random
 from itertools import groupby
 from pathlib import Path

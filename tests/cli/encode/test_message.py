@@ -1,7 +1,5 @@
 """`kcli encode request|response`: the bytes again, from what decode printed."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

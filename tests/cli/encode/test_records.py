@@ -1,7 +1,5 @@
 """`kcli encode batch` as a script sees it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

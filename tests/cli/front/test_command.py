@@ -1,7 +1,5 @@
 """`kcli FILE...`: each kind of file has its screen, its exit code and the next commands."""
 
-from __future__ import annotations
-
 import base64
 import io
 import sys

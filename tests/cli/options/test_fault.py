@@ -1,7 +1,5 @@
 """The options for fault rules, alike for the broker and the proxy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

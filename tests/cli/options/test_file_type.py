@@ -1,7 +1,5 @@
 """A file of another kind, given to every command that reads files."""
 
-from __future__ import annotations
-
 import io
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The options that choose exchanges, alike wherever captures are read."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Outputs whose suffix says their format, where --format says none."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Payloads as `kcli records` and `kcli decode pcap` show them."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

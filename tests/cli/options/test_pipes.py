@@ -1,7 +1,5 @@
 """Named pipes are read as files are: `<(zcat x)`, /dev/stdin, mkfifo."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`kcli pipeline run --fail-if`: a condition on the totals of a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

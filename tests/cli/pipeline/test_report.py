@@ -1,7 +1,5 @@
 """`kcli pipeline report`, with answers made by hand; asking is tested in tests/pipeline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

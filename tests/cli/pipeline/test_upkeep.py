@@ -1,7 +1,5 @@
 """`kcli pipeline history`, `forget`, `compact` and `vacuum`; what they do is tested in tests/pipeline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

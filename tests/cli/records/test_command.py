@@ -1,7 +1,5 @@
 """`kcli records` as a script and a person see it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Records in columns, as text and as Parquet."""
 
-from __future__ import annotations
-
 import csv
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """`kcli records --bootstrap`, and `kcli produce --jsonl`: records of a live topic, and the way back."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

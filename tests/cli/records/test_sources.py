@@ -1,7 +1,5 @@
 """Where records come from; what comes of them stands in test_records.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

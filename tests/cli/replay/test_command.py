@@ -1,7 +1,5 @@
 """`kcli replay`: what it prints, its exit codes, its options."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """`kcli report` as a command: captures and tables in, a page out, and what it refuses."""
 
-from __future__ import annotations
-
 import html
 import io
 import os

@@ -1,7 +1,5 @@
 """Which messages a word on the command line means."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`kcli schema export` as a script sees it; tests/schemas/export has what it writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`kcli schema vectors` as a script sees it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

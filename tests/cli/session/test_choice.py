@@ -1,7 +1,5 @@
 """Which sessions and findings are shown: all are followed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One difference of each kind in full."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.cli.session.difference import show_differences

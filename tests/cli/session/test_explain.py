@@ -1,7 +1,5 @@
 """`kcli fetch-session explain` and `lint`, as a user calls them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`kcli fetch-session replay --fill` before a broker whose topics are empty, or not there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`kcli fetch-session replay` as a script sees it, against a broker with real fetch sessions."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

@@ -1,7 +1,5 @@
 """What `explain` looks like on a terminal."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Answers of nodes, held to an image; a real quorum: tests/real/test_drift.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.cli.snapshot.answers import config_changes, topic_changes

@@ -1,7 +1,5 @@
 """`kcli snapshot backup`."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Answers of nodes, held to an image; a real quorum: tests/real/test_drift.py."""
 
-from __future__ import annotations
-
 from kcli.cli.snapshot.drift_live import LiveNode, LiveView, nodes_of
 from kcli.client.address import Address
 from kcli.snapshots.image.diff import row_change

@@ -1,7 +1,5 @@
 """`kcli snapshot fetch` against a quorum made of a few sockets; against a real one: tests/real/test_snapshots.py."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A live quorum made of a few sockets (`Node` of test_snapshot_fetch); a real one: tests/real/test_drift.py."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

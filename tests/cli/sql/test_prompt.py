@@ -1,7 +1,5 @@
 """Queries typed one after another, in a pipe and on a terminal."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -1,7 +1,5 @@
 """The answer's forms: what a value looks like in each, and that nothing in it steers a terminal."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`kcli stats` as a script and a person see it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The table of `kcli stats` at all widths."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

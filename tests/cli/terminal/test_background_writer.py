@@ -1,7 +1,5 @@
 """A file written in a thread: all of it, in order, and what went wrong is raised."""
 
-from __future__ import annotations
-
 import errno
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Columns in a terminal's cells."""
 
-from __future__ import annotations
-
 import pytest
 from rich.cells import cell_len
 

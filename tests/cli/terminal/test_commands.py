@@ -1,7 +1,5 @@
 """Commands that are shown: a shell makes the same words of their lines."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """What could not be read, each problem once."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.cli.main import main

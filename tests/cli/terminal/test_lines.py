@@ -1,7 +1,5 @@
 """Lines: one each, whatever their values hold; and the guards over standard output and error."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

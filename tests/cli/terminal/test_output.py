@@ -1,7 +1,5 @@
 """Files that commands write: an input is never one of them, and what is there stays until all is written."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

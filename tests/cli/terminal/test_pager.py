@@ -1,7 +1,5 @@
 """What is longer than the terminal goes to a pager; nothing else does."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """rich, which shows and does not obey."""
 
-from __future__ import annotations
-
 import io
 import os
 

@@ -1,7 +1,5 @@
 """`kcli top` on a terminal, and without one."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """The screen of `kcli top`, and what keys do to it."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Brokers that can be written to, and judge a producer as Kafka does: sequences without gaps, each batch once."""
 
-from __future__ import annotations
-
 from kcli.records import scan
 from kcli.schemas.ranges import Range
 from tests.client.broker import Body, FakeBroker

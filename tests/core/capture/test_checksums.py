@@ -1,7 +1,5 @@
 """The compiled checksum gives what the interpreted one does."""
 
-from __future__ import annotations
-
 import random
 
 from kcli.core.capture import checksums

@@ -1,7 +1,5 @@
 """The compiled engine: what it writes itself, what it counts, and what it gives to its owner."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """IP fragments joined: the exchanges of a capture whose packets were cut into fragments are those of the whole ones."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import struct

@@ -1,7 +1,5 @@
 """Packets out of order around a handshake: no connection is lost by it, and none counts as having been under way."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lines of several processes, put in order by hand-made marks."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """Where lines stand that one of several processes makes."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

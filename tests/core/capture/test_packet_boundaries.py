@@ -1,7 +1,5 @@
 """Where packets begin in the middle of a capture file."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.core.capture.packet_boundaries import Boundaries

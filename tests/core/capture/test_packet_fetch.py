@@ -1,7 +1,5 @@
 """Packets gathered from where they are: byte for byte those that would have been copied."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Packets dealt out by connection: nothing is lost, and both directions stay together."""
 
-from __future__ import annotations
-
 import struct
 
 from kcli.core.capture.packet_shuffle import Scatter, pcap_header, share_of

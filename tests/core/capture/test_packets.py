@@ -1,7 +1,5 @@
 """The compiled packet reader against the grammar: the same packets, times and problems from any bytes."""
 
-from __future__ import annotations
-
 import random
 import struct
 from itertools import dropwhile

@@ -1,7 +1,5 @@
 """Connections with the same two ends, told apart by the way that their packets took, and those that stay one."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections import Counter

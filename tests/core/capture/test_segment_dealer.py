@@ -1,7 +1,5 @@
 """Segments dealt out to several processes."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from pathlib import Path

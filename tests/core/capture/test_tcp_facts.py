@@ -1,7 +1,5 @@
 """TCP connections, counted: against what tshark says of the same packets."""
 
-from __future__ import annotations
-
 import struct
 from operator import itemgetter
 from pathlib import Path

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("kcli.core.codec.hash_set")

@@ -1,7 +1,5 @@
 """The core's offsets are those of the grammars."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools import layouts

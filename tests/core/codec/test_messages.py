@@ -1,7 +1,5 @@
 """The compiled core by itself. tests/grammar and tests/test_every_message.py hold that it agrees with the grammar."""
 
-from __future__ import annotations
-
 import json
 import random
 import tracemalloc

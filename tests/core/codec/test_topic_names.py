@@ -1,7 +1,5 @@
 """Topic names put into columns of JSON text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Values with more than one form."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.core.codec.values import bytes_of, records_of, uuid_bytes, uuid_text

@@ -1,7 +1,5 @@
 """Varints in plain Python, as the words of the grammar have them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

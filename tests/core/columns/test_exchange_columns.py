@@ -1,7 +1,5 @@
 """Exchanges as columns: the same text as lines have, and no row half written."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from pathlib import Path

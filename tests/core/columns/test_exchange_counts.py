@@ -1,7 +1,5 @@
 """The core's counts by group; that they are those of values stands in tests/capture/test_statistics.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.capture.filters import ALL

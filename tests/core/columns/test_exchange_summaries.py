@@ -1,7 +1,5 @@
 """The core's words for Fetch and Produce, and those it remembers, against the words of values."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

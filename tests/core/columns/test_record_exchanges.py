@@ -1,7 +1,5 @@
 """What the core picks out of captures is what holds records, and no exchange is lost on the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

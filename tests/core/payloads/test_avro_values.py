@@ -1,7 +1,5 @@
 """Values of Avro as the core reads them, beside fastavro."""
 
-from __future__ import annotations
-
 import io
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the text kernel alone has to hold; that it says what Kafka reads is tested in tests/records."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Every way of computing the checksums, against the libraries that everybody has."""
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the kernel alone has to hold; that it gives Kafka's bytes is tested in tests/records."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

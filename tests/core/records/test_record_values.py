@@ -1,7 +1,5 @@
 """Tuples there and back; that they are what Kafka reads is tested in tests/records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

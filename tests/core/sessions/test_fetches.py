@@ -1,7 +1,5 @@
 """The compiled kernel and its classes see the same as the interpreted way, in every capture, real or altered."""
 
-from __future__ import annotations
-
 import random
 from array import array
 from typing import Any

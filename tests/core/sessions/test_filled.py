@@ -1,7 +1,5 @@
 """Records that were cut out of responses, as zeroes in their places."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

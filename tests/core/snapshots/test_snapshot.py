@@ -1,7 +1,5 @@
 """What the snapshot kernels do beside what tests/snapshots checks against the interpreted forms."""
 
-from __future__ import annotations
-
 import mmap
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The numbers that the core finds likely, against AES-GCM itself."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

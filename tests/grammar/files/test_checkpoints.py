@@ -1,7 +1,5 @@
 """Checkpoints and partition.metadata, both ways."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Each file beside a log, as Kafka wrote it and back."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Link layers, IP and TCP by the grammar; tests/core/capture/test_packets.py holds the compiled reader against it."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar.files import capture_formats, network, packet_outcomes

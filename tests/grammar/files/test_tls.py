@@ -1,7 +1,5 @@
 """Which bytes may begin a TLS record."""
 
-from __future__ import annotations
-
 from kcli.grammar.files.tls import is_record_header
 
 

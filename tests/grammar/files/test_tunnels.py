@@ -1,7 +1,5 @@
 """Tunnels and link layers by the grammar, and the core held against it, whole and damaged, one in another."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The verb select: columns straight from the bytes, by the core as by the reference grammar."""
 
-from __future__ import annotations
-
 import base64
 import random
 from typing import Any

@@ -6,8 +6,6 @@ likely message of that version, to its last byte; or a hint mends the frame to e
 another name: two slips that leave the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import time

@@ -1,7 +1,5 @@
 """Edits, and numbers and lengths as they stand at a field."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar.slips.edits import Edit, Repair, int_at, is_sized, subject, varint_at, width_of

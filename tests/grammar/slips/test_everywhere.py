@@ -1,7 +1,5 @@
 """The same slip in every entry of an array: found by a changed grammar, mended to the right bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Lengths in front of frames that are written wrongly; see tests/cli/decode/test_message_input.py, too."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar.slips.framings import framings

@@ -1,7 +1,5 @@
 """Slips of whole frames named: version, header, what follows, and that right or hopeless bytes have no hint."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

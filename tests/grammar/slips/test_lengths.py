@@ -1,7 +1,5 @@
 """Each kind of slip in a length or count: one example by hand, mended to the right bytes and said in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar.slips.lengths import LENGTHS

@@ -1,7 +1,5 @@
 """Lengths and counts of a wrong number; the words of the hints are in test_lengths.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar.slips.lengths import miscounted

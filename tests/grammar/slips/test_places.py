@@ -1,7 +1,5 @@
 """The fields of a frame as places of a slip: where they begin and end, their types, and where reading stops."""
 
-from __future__ import annotations
-
 from kcli.grammar import frames, messages
 from kcli.grammar.slips.places import END, Layout, Place
 

@@ -1,7 +1,5 @@
 """Odd values beside likely ones, for each kind of field."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

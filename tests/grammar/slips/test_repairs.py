@@ -1,7 +1,5 @@
 """Each kind of slip at a field but its length: one example by hand, mended to the right bytes and said in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar.slips.places import Place

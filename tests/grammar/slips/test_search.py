@@ -1,7 +1,5 @@
 """The search at the fields of a frame: what it finds, in which order, and that it ends."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """One slip in every length or count of a message: found, and mended to the right bytes."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar import frames

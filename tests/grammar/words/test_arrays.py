@@ -1,7 +1,5 @@
 """Arrays and nullable structs; the table of cases in test_scalars.py has their bytes."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import DecodeError

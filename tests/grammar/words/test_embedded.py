@@ -1,7 +1,5 @@
 """Construct's own words inside kcli's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import construct

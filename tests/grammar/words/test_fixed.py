@@ -1,7 +1,5 @@
 """Grammars of fixed width as `struct` reads them."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

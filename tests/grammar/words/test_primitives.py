@@ -1,7 +1,5 @@
 """The vocabulary by the names of Kafka's protocol guide."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Each word of the grammar, on the table that every reader and writer is held to."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

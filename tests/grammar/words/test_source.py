@@ -1,7 +1,5 @@
 """The buffer that words read from, and streams as one."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

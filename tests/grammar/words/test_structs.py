@@ -1,7 +1,5 @@
 """Fields, tagged fields, and what a writer does with names and numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import EncodeError

@@ -1,7 +1,5 @@
 """Named fields and sections of tagged ones."""
 
-from __future__ import annotations
-
 import construct
 import pytest
 

@@ -1,7 +1,5 @@
 """Paths, spans, and the trace that construct carries."""
 
-from __future__ import annotations
-
 import construct
 import pytest
 

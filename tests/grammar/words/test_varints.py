@@ -1,7 +1,5 @@
 """Varints of both kinds, canonical and not."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Every word inside construct's own classes, and construct's own inside every word."""
 
-from __future__ import annotations
-
 import io
 from typing import Any, cast
 

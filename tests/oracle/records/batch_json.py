@@ -1,7 +1,5 @@
 """The JSON forms of a batch's header, of keys and of values."""
 
-from __future__ import annotations
-
 import base64
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The same bytes through both kinds of kernels."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

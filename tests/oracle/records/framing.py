@@ -1,7 +1,5 @@
 """Reads entries one by one: where a batch or message begins and ends, and its header."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kcli.core.records.batches import CRC_START, HEADER_SIZE, LEAST_LENGTH, LENGTH_END, MAGIC_AT, SIZE_AT

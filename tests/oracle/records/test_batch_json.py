@@ -1,7 +1,5 @@
 """Keys, values and headers of batches in JSON."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.records import build_batch

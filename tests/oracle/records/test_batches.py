@@ -1,7 +1,5 @@
 """The frames and searches of both kinds of kernels are the same, whatever the bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from tests.oracle.records import framing
 from tests.oracle.records.framing import read_frame
 from tests.records.vectors import named

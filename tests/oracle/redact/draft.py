@@ -1,7 +1,5 @@
 """The redacted packets on their way, in a temporary file: the oracle of kcli.core.capture.draft.Draft."""
 
-from __future__ import annotations
-
 import os
 import struct
 import tempfile

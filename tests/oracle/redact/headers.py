@@ -6,8 +6,6 @@ Ports, sequence numbers, flags, windows, times to live and VLAN tags stay. Of TC
 2018 stay, all others become NOPs, as IPv4's do; of IPv6's extension headers types and sizes stay.
 """
 
-from __future__ import annotations
-
 from kcli.capture.io.packet_writing import checksum
 from kcli.grammar.files import network, packet_outcomes
 from kcli.redact.batches import BLANK

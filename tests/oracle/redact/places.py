@@ -1,7 +1,5 @@
 """Where the bytes of a connection's two ends stand in a draft. The twin of core.capture.engine.Places."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.redact.draft import DraftPacket, Extents

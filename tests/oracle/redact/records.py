@@ -1,7 +1,5 @@
 """Records of magic 2 with one letter in place of all that they hold: the oracle of kcli.core.records.blanking."""
 
-from __future__ import annotations
-
 from kcli.core.codec.varints import read_zigzag
 from kcli.redact.batches import BLANK, fill, span
 

@@ -1,7 +1,5 @@
 """Packets in a draft: filled in later, repeated ones alike, wherever their bytes stand."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

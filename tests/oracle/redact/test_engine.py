@@ -1,7 +1,5 @@
 """The core and its oracle write the same redacted packets."""
 
-from __future__ import annotations
-
 import io
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Headers of every link type and IP: addresses are replaced, checksums fit, what is not known is gone."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

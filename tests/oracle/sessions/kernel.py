@@ -1,7 +1,5 @@
 """A kernel that follows nothing by itself: the tracker does, exchange by exchange."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.oracle.sessions.statistics import HighWatermarks

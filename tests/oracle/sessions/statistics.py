@@ -1,7 +1,5 @@
 """The state of each partition and the statistics of each session: the oracle of `kcli.core.sessions.fetches`."""
 
-from __future__ import annotations
-
 from kcli.sessions.trace import Asked, Key, Reported
 
 HISTORY = 2

@@ -1,7 +1,5 @@
 """The interpreted twins by themselves; tests/core/sessions holds the compiled ones against them."""
 
-from __future__ import annotations
-
 from kcli.sessions.offsets import SESSIONLESS
 from tests.oracle.sessions.statistics import Counts, HighWatermarks, PartitionState, Timeline
 

@@ -1,7 +1,5 @@
 """From packets to exchanges: the oracle of kcli.core.capture.engine, slower, the same output."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol

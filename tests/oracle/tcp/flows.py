@@ -3,8 +3,6 @@
 A timer costs O(log n) among n. kcli/core/capture/streams.pxd and timers.pxi are the compiled twins.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass, field
 from typing import Any

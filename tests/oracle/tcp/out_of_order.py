@@ -3,8 +3,6 @@
 Each costs O(log n) among n, in whatever order they come. kcli/core/capture/held_segments.pxi is the compiled twin.
 """
 
-from __future__ import annotations
-
 import heapq
 from typing import NamedTuple
 

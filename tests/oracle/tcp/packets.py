@@ -1,7 +1,5 @@
 """Packets out of pcap and pcapng bytes by the grammar, where the core is not built."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

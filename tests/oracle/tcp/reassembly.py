@@ -3,8 +3,6 @@
 The rules are in `tests.oracle.tcp.streams`, which decides how long a connection waits and when it ends.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from kcli.grammar.files.network import ACK, FIN, RST, SYN

@@ -1,7 +1,5 @@
 """TCP streams out of segments: the oracle of kcli.core.capture.streams, whose rules they are."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 

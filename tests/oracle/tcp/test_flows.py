@@ -1,7 +1,5 @@
 """Connections that wait are due by time, and then by when they began to wait."""
 
-from __future__ import annotations
-
 from tests.oracle.tcp.flows import Flow, Timers
 
 ENDS = (4, b"\1\1\1\1", 1), (4, b"\2\2\2\2", 2)

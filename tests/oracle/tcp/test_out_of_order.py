@@ -1,7 +1,5 @@
 """Segments that wait come out in the order of their bytes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The interpreted packet reader; tests/core/capture holds the compiled one against it, format by format."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import Any

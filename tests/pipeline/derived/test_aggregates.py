@@ -1,7 +1,5 @@
 """Tables across connections, from rows made by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.pipeline.derived.aggregates import client_rows, snapshots

@@ -1,7 +1,5 @@
 """The table `connections` over all runs, out of what each has counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables that look across connections, by DuckDB in one task or in several."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

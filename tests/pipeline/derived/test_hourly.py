@@ -1,7 +1,5 @@
 """The table `hourly` over runs: hours that a run has nothing of are copied, and both engines make the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

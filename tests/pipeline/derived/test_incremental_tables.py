@@ -1,7 +1,5 @@
 """Tables across connections made by Spark: a key's rows come together, in order, over all files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Leader changes, from rows made by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.pipeline.derived.leader_changes import changes

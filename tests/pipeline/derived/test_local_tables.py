@@ -1,7 +1,5 @@
 """Tables across connections out of facts in this process."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from itertools import groupby

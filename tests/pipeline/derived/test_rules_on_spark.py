@@ -1,7 +1,5 @@
 """Rules' queries on Spark, beside what DuckDB answers over the same tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables `throttling` and `groups` over all runs, out of what each has noted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Delta tables: the same rows, pinned by the table of runs; a run that dies on the way is as if it had not been."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """One Delta table: statistics, where it lies, and what is wrong with it."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One range through the first stage, and the packets of what it leaves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.core.capture.packets import PacketReader

@@ -1,7 +1,5 @@
 """One share on its own: what is whole, and what is under way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.pipeline.packets.decoding import DecodingOptions, Portion, decode

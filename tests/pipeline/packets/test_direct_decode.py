@@ -1,7 +1,5 @@
 """Captures that one task reads as they are: the counts of each are those of the first stage."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Open connections in files of the tasks that had them, read by the tasks that go on with them."""
 
-from __future__ import annotations
-
 import ipaddress
 import pickle
 import struct

@@ -1,7 +1,5 @@
 """Connections that go on: whatever the moment at which one capture ends and the next begins, nothing changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

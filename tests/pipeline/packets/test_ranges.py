@@ -1,7 +1,5 @@
 """Big captures in ranges: each packet is read once, however the file is cut."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

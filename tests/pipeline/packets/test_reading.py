@@ -1,7 +1,5 @@
 """Several staged files as one: in order of time, up to a moment and on from there."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the second stage's tasks are: shares, and the one connection of a share that is too big for a task."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The first stage: what a range's packets become, and what is said of damage."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

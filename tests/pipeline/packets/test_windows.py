@@ -1,7 +1,5 @@
 """Connections cut into windows of time: the rows are those without windows, wherever the edges are."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Columns of the core on their way to Parquet."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

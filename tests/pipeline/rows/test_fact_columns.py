@@ -1,7 +1,5 @@
 """What the core counted over connections, as columns."""
 
-from __future__ import annotations
-
 import struct
 from datetime import UTC, datetime
 from typing import Any

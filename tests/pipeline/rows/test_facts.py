@@ -1,7 +1,5 @@
 """Facts of single connections."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.capture.api import read_capture

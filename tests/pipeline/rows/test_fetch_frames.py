@@ -1,7 +1,5 @@
 """Frames without records, and back at their full size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Who connections logged in as."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.pipeline.rows.logins import name_of_login

@@ -1,7 +1,5 @@
 """Partitions as Metadata tells of them: the same rows however the connections are shared among tasks."""
 
-from __future__ import annotations
-
 import json
 import random
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Topic names that come from other connections."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

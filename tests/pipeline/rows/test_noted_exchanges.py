@@ -1,7 +1,5 @@
 """The exchanges that `throttling` and `groups` are made of: what the SQL says of them, it says of all exchanges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

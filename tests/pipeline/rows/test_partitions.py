@@ -1,8 +1,6 @@
 """Partitions of real and of made exchanges, their figures counted another way: from lines of decode pcap, or by
 hand."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the core selects of Fetch and Produce, over all versions."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("kcli.core.codec.messages", reason="the core is not built")

@@ -1,7 +1,5 @@
 """The table `records`: the rows that `kcli sql` has of the same captures, with either engine."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Exchanges and events as rows: those of the tables that are wanted, and of exchanges that a filter chooses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows out of exchanges and events: what a table says of odd ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

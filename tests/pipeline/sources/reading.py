@@ -1,7 +1,5 @@
 """What tests of data sources share: rows, as Spark would have them read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the data sources have in common: options, columns, filters, types."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

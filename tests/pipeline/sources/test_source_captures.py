@@ -1,7 +1,5 @@
 """Packets and exchanges as rows, against tshark's count where it is at hand and decode pcap."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

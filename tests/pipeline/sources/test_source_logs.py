@@ -1,7 +1,5 @@
 """Segments and snapshots as rows, against kcli's own commands."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pipeline's tables as data sources: of captures, of an output folder, and as streams."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every codec has to do alike."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import lz4.frame
 import pytest
 

@@ -3,8 +3,6 @@
 As `tests/grammar/slips/judge.py`, in right batches of Produce requests and Fetch responses.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """One byte that was changed on the way."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Checksums that were made in another way, each said in words."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

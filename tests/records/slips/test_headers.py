@@ -1,7 +1,5 @@
 """Headers with one thing wrong, each mended and said in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.records.slips.headers import header_hints

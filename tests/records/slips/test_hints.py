@@ -1,7 +1,5 @@
 """The likely slip of batches: how many are named, that right ones have none, and where it stands among several."""
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The parts of a batch, and what makes one unlikely."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.records.slips.parts import FIELDS, number, oddness_of, parts_of, replaced, with_length

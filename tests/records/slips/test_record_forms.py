@@ -1,7 +1,5 @@
 """Records read in other forms than Kafka's, and written as they would be right."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar.slips.lengths import CHARACTERS, UNITS

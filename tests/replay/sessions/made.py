@@ -1,7 +1,5 @@
 """Captured fetches made by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.sessions.trace import Captured

@@ -1,7 +1,5 @@
 """Captured partitions stand for live ones in what is compared."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from kcli.replay.sessions.target import LiveKeys, Target

@@ -1,7 +1,5 @@
 """What a fetcher sends to rebuilt brokers: what was captured, whatever they answer."""
 
-from __future__ import annotations
-
 from kcli.replay.sessions.runner import FetchOptions
 from tests.replay.sessions.made import fetch
 from tests.replay.sessions.test_conducting import run

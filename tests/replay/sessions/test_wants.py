@@ -1,7 +1,5 @@
 """What a fetcher wants of each node, and what changed of it."""
 
-from __future__ import annotations
-
 from kcli.replay.sessions.wants import Wants
 from kcli.sessions.values import Position
 

@@ -1,7 +1,5 @@
 """Exchanges made of values, as a capture would have them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.capture.kafka.bodies import Bodies

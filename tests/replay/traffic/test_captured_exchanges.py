@@ -1,7 +1,5 @@
 """Exchanges in the order of their requests, out of a stream in the order of their answers."""
 
-from __future__ import annotations
-
 from kcli.replay.traffic.captured_exchanges import in_order
 from kcli.schemas.apikeys import HEARTBEAT
 from tests.replay.traffic.made import exchange

@@ -1,7 +1,5 @@
 """What is made again, and what waits for what."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Which live broker each captured request goes to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

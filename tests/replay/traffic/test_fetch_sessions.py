@@ -1,7 +1,5 @@
 """Captured fetch sessions as live ones: ids and epochs, and those that have to be opened anew."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the fields of messages are to a replay, by a rule that holds for every message."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Pairs of captured and live ids: what is learnt is used, what is not known stays or means unknown."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.replay.topic_mapping import LiveTopics, TopicNames

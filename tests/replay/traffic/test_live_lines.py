@@ -1,7 +1,5 @@
 """The lines of one captured connection to several live brokers."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

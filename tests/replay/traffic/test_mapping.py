@@ -1,7 +1,5 @@
 """Requests in live ids, and what answers teach: a row a rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.grammar import messages

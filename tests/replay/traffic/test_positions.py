@@ -1,7 +1,5 @@
 """Fetches of a replay go on where live answers end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.records.builder import build_batch

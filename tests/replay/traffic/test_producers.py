@@ -1,7 +1,5 @@
 """Sequences of live producers: kept where the broker counts as the captured one did, moved where it does not."""
 
-from __future__ import annotations
-
 from kcli.replay.produced_batches import Numbered
 from kcli.replay.traffic.identities import Scope
 from kcli.replay.traffic.producers import Producers

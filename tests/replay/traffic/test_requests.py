@@ -1,7 +1,5 @@
 """Captured requests as live ones."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a first reading of captures finds that they need."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.capture.api import read_capture

@@ -1,7 +1,5 @@
 """Requests in other versions: every request of every API as it is by default, and forms that changed."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.errors import SchemaError

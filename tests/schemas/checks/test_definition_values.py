@@ -1,7 +1,5 @@
 """Values of definitions as Kafka's generator takes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.schemas.checks.generator_rules import wrong_default, wrong_entity

@@ -1,7 +1,5 @@
 """A folder of drafts: each finding with file, line, message and field."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

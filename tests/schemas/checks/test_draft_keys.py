@@ -1,7 +1,5 @@
 """API keys of drafts: which each message gets, and contradictions."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.schemas.catalog import catalog

@@ -1,7 +1,5 @@
 """What a definition may not change of the versions that a release has."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Drafts with one mistake each: what Kafka's generator refuses is found (tests/real/test_generator.py asks it)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What classes that Kaitai's compiler made have read, in the form of kcli's JSON."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterable
 from typing import Any

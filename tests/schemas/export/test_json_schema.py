@@ -1,7 +1,5 @@
 """The exported JSON Schema accepts every line that kcli prints, and refuses what it does not print."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache

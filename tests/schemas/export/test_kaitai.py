@@ -1,7 +1,5 @@
 """The Kaitai specification by itself; tests/real/test_kaitai.py has it compiled."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The exported dissector in tshark beside kcli: every field of every exchange, in captures of real clients."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

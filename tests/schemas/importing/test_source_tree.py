@@ -1,7 +1,5 @@
 """Definitions in a tree of Kafka's sources; `tests/cli/schema/test_importing.py` writes them."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Byte diagrams: boxes in the order of the bytes, structs by themselves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

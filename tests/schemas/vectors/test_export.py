@@ -1,7 +1,5 @@
 """Definitions in the form that Kafka's generator takes; tests/real/test_generator.py gives them to it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What definitions say of fields besides their bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.schemas.definition import build

@@ -1,7 +1,5 @@
 """Templates: every field of every message, in a form that its writer takes."""
 
-from __future__ import annotations
-
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.schemas.vectors.template import template

@@ -1,7 +1,5 @@
 """Values that show how each field of a message is written; Kafka's own code judges them in tests/real."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.snapshots.history.projection import DEFAULTS, Snapshots, growth_by_type, per_day, project
 from kcli.snapshots.reading.log_spans import LogSpan
 

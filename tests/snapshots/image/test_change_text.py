@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.snapshots.image.change_text import change_json, change_text, contrast, object_name, row_text, value_text
 from kcli.snapshots.image.diff import diff_images
 from kcli.snapshots.image.image import Image

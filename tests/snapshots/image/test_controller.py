@@ -1,7 +1,5 @@
 """What a 4.4 controller refuses and takes; `tests/real/test_snapshots.py` holds the cases to its own classes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.snapshots.image.diff import Change, diff_images
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.load import load_snapshot

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from kcli.snapshots.image.tree import Directory, Leaf, image_tree, lines_of, matches, walk_tree

@@ -1,8 +1,6 @@
 """`drift` is a real quorum of Kafka 4.4.0: while node 3 was down, the topic `orders` was created with
 retention.ms=1002166 and deleted; later it was created anew without configs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kcli.errors import InputError

@@ -1,7 +1,5 @@
 """Requests for a snapshot are what Kafka's messages can hold, and responses are read."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.grammar import messages

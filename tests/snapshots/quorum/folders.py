@@ -1,7 +1,5 @@
 """Log directories of a quorum's nodes, as far as elections look at them."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

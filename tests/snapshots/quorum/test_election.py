@@ -1,7 +1,5 @@
 """Who can win, by logs and identities; what Kafka's nodes did with such folders is in `tests/cli/snapshot`."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

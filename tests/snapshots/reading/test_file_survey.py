@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.snapshots.reading.file_survey import Survey, survey
 from tests.oracle.snapshots import by_oracle
 from tests.snapshots.files import LAST_431, TRUTH, damaged, log_file

@@ -1,7 +1,5 @@
 """Logs of KRaft's preview in 2.8: one line, whatever is asked of them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

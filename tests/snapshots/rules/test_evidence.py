@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from kcli.snapshots.rules.evidence import MOST, Control, Noted
 from kcli.snapshots.rules.examination import examine
 from tests.snapshots.files import all_files, damaged

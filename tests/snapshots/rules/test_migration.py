@@ -1,7 +1,5 @@
 """A migration from ZooKeeper that is not finished is not fit for 4.0."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.snapshots.image.diff import diff_images

@@ -4,8 +4,6 @@ LOG_DIR_NOT_FOUND for another directory, REPLICA_NOT_AVAILABLE for a partition w
 (ReplicaManager).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

@@ -10,8 +10,6 @@
   feature with the dialect's name tells the client that the broker uses it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

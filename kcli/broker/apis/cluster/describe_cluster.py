@@ -1,7 +1,5 @@
 """DescribeCluster v0-v2 (KIP-700, KIP-919, KIP-1073): the brokers. MISMATCHED_ENDPOINT_TYPE for controllers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.operations import allowed

@@ -3,8 +3,6 @@
 Null topics mean all. Named partitions without a replica on this node are left out, as in Kafka.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

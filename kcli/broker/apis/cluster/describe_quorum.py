@@ -4,8 +4,6 @@ Every node is a voter. A running node is caught up, as all nodes share the log; 
 offset and times.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.partition import NOT_HOSTED

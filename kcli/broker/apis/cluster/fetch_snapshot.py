@@ -5,8 +5,6 @@
   another cluster id. The leader's epoch is checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@
   OFFSET_OUT_OF_RANGE for a position beyond the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Mapping
 from typing import Any
 

@@ -2,8 +2,6 @@
 at once.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

@@ -3,8 +3,6 @@ Lower levels of transaction.version or group.version switch nothing off here: cl
 what they lack.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.metadata.features import SAFE_DOWNGRADE, UPGRADE, supported_by, update_fault

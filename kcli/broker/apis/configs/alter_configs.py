@@ -4,8 +4,6 @@ AlterConfigs replaces all configs of a resource by those of the request. Resourc
 groups (KIP-848), and subscriptions to client metrics (KIP-714).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

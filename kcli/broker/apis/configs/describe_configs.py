@@ -4,8 +4,6 @@ Resources are topics, this broker or all brokers (""), groups, subscriptions to 
 The configs of the metadata log are read-only, as its cleanup.policy is `snapshot` (KIP-630).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 It also changes the levels of a broker's loggers (KIP-412), which have no effect here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ListConfigResources v0-v1 (KIP-714, KIP-1142): the resources that have configs; v0 lists only client metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ConsumerGroupDescribe v0-v1 (KIP-848; the type of members from v1 on): only groups of KIP-848's protocol."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.groups.consumer.group import ConsumerGroup

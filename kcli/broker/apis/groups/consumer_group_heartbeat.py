@@ -4,8 +4,6 @@ In v0 the broker chooses a new member's id; from v1 on the client does, and may 
 A member may join a classic group if group.consumer.migration.policy allows the upgrade; else GROUP_ID_NOT_FOUND.
 """
 
-from __future__ import annotations
-
 import base64
 import secrets
 from typing import Any

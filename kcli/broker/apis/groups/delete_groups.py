@@ -1,7 +1,5 @@
 """DeleteGroups v0-v3 (KIP-229): groups without members are deleted together with their committed offsets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

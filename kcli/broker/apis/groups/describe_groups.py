@@ -1,7 +1,5 @@
 """DescribeGroups v0-v6 (KIP-345, KIP-430). An unknown group is Dead; from v6 on also GROUP_ID_NOT_FOUND (KIP-1043)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.groups.group import Group

@@ -3,8 +3,6 @@
 INVALID_REQUEST for the share coordinator (2, KIP-932), which this broker does not have.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.metadata.coordinators import NOT_AVAILABLE

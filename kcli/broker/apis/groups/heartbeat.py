@@ -1,7 +1,5 @@
 """Heartbeat v0-v4 (KIP-345): it extends a member's session; REBALANCE_IN_PROGRESS while the group rebalances."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER

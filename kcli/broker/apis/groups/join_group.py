@@ -5,8 +5,6 @@
 * v0 has no rebalance timeout, so that the session timeout is used for both.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable
 from typing import Any

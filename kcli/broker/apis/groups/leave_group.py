@@ -3,8 +3,6 @@
 Members of KIP-848's protocol can be removed, too.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER

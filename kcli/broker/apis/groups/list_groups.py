@@ -1,7 +1,5 @@
 """ListGroups v0-v5 (KIP-518 states from v4, KIP-848 types from v5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

@@ -8,8 +8,6 @@
 * Offsets are stored in `__consumer_offsets`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

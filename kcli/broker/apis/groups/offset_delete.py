@@ -3,8 +3,6 @@
 A classic group of another protocol type, such as Connect's, keeps all offsets as long as it has members.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.groups.group import Group

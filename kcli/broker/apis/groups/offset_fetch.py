@@ -4,8 +4,6 @@ Null topics mean all with committed offsets. A partition without a commit has of
 offsets that an open transaction may change have UNSTABLE_OFFSET_COMMIT.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ From v5 on the request must have the protocol's type and name. INCONSISTENT_GROU
 differ from the group's.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable
 from typing import Any

@@ -4,8 +4,6 @@ POLICY_VIOLATION for records of the metadata log that are not in a snapshot (KIP
 cleanup.policy lacks `delete`. INVALID_TOPIC_EXCEPTION for internal topics (Kafka's ReplicaManager).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.partition import Partition

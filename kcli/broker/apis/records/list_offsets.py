@@ -6,8 +6,6 @@ latest tiered one, -6 the earliest that is not tiered yet. In v0 the response ha
 the log's end and the segments' first offsets.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

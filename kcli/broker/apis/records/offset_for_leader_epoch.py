@@ -1,7 +1,5 @@
 """OffsetForLeaderEpoch v0-v4 (KIP-101, KIP-279, KIP-320): the end offset of a leader epoch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

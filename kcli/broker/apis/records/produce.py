@@ -16,8 +16,6 @@
 * From v10 on NOT_LEADER_OR_FOLLOWER comes with the leader's id and address.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.acceptance import produce_refusal

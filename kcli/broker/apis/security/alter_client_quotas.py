@@ -1,7 +1,5 @@
 """AlterClientQuotas v0-v1 (KIP-546): an entity with an invalid change keeps its quotas; the others change."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

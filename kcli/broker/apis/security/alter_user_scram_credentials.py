@@ -1,7 +1,5 @@
 """AlterUserScramCredentials v0 (KIP-554): a user with contradictory or invalid changes gets none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

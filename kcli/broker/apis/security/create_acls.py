@@ -4,8 +4,6 @@ As in Kafka 4.4, a type, pattern, operation or permission of 0 closes the connec
 filters fails the whole request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """DeleteAcls v0-v3 (KIP-140, KIP-290 patterns from v1 on): it deletes all ACLs that match a filter."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.apis.security.create_acls import DISABLED

@@ -1,7 +1,5 @@
 """DescribeAcls v0-v3 (KIP-140, KIP-290 patterns from v1 on)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

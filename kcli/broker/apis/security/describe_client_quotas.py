@@ -1,7 +1,5 @@
 """DescribeClientQuotas v0-v1 (KIP-546): entities with the parts asked for; strict: only those without other parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

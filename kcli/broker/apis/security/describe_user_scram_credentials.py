@@ -1,7 +1,5 @@
 """DescribeUserScramCredentials v0 (KIP-554): the mechanisms and iterations of the named users, or of all users."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

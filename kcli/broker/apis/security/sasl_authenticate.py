@@ -1,7 +1,5 @@
 """SaslAuthenticate v0-v2 (KIP-152, KIP-368 lifetimes from v1 on): one message of the SASL mechanism."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

@@ -1,7 +1,5 @@
 """SaslHandshake v0-v1 (KIP-43, KIP-152): it chooses the SASL mechanism of a login or reauthentication (KIP-368)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

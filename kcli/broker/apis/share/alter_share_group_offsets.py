@@ -1,7 +1,5 @@
 """AlterShareGroupOffsets v0 (KIP-932): it sets the start offsets of an empty share group, and creates a missing one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

@@ -1,7 +1,5 @@
 """DeleteShareGroupOffsets v0 (KIP-932): it deletes the offsets of an empty share group for the named topics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.apis.share.alter_share_group_offsets import empty_group

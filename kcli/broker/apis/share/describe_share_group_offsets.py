@@ -3,8 +3,6 @@
 Null topics mean all that the group shares. The start offset for an unknown group, topic or partition is -1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ShareAcknowledge v1-v2 (KIP-932, KIP-1222 renewed locks): it acknowledges records that the member acquired."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.fetch.fetching import by_topic

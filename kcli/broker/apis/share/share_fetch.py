@@ -6,8 +6,6 @@
 * The response waits for records, as with Fetch; partitions without records are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Iterator
 from typing import Any, NamedTuple
 

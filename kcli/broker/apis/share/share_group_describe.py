@@ -1,7 +1,5 @@
 """ShareGroupDescribe v1 (KIP-932)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.member_requests import describe, member_row

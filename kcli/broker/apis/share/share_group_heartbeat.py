@@ -1,7 +1,5 @@
 """ShareGroupHeartbeat v1 (KIP-932); the rules are in `share.group`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.member_requests import answer, check_topics, farewell, heartbeat, refuse_first

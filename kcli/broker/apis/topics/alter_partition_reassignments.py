@@ -4,8 +4,6 @@ If the leader is not among the new replicas, the first of them becomes the leade
 progress, a request to cancel one (null replicas) gets NO_REASSIGNMENT_IN_PROGRESS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 If a request adds more than 10,000 partitions, each of its topics gets POLICY_VIOLATION.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ Kafka's ControllerApis; INVALID_REQUEST for a topic that is named twice; POLICY_
 for more than 10,000 partitions. With validateOnly the request is only checked.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

@@ -2,8 +2,6 @@
 delete.topic.enable is false.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

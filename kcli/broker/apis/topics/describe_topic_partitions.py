@@ -1,7 +1,5 @@
 """DescribeTopicPartitions v0 (KIP-966): topics in alphabetical order, up to a limit of partitions per response."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ unclean one gives a partition without a leader its first running replica. Each n
 Null partitions mean all. ELECTION_NOT_NEEDED for a named partition that needs no election.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ListPartitionReassignments v0 (KIP-455): none, since each reassignment is done at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

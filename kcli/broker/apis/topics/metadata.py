@@ -10,8 +10,6 @@
   names such a topic, or one that it may not create.
 """
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """AddOffsetsToTxn v0-v4 (KIP-98, KIP-588): it adds the partition with a group's offsets to a transaction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

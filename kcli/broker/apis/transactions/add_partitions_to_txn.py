@@ -4,8 +4,6 @@ If one of the partitions has an error, none is added, and the others get OPERATI
 partition that is not in the transaction gets TRANSACTION_ABORTABLE.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """DescribeProducers v0 (KIP-664): the producers in a partition's log, and the first offsets of their transactions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.partition import NOT_HOSTED, Partition

@@ -1,7 +1,5 @@
 """DescribeTransactions v0 (KIP-664)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.partition import by_topic

@@ -1,7 +1,5 @@
 """EndTxn v0-v5 (KIP-98, KIP-588; KIP-890: from v5 on the response has the epoch of the next transaction)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

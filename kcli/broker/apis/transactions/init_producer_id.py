@@ -6,8 +6,6 @@
   `kcli.broker.transactions.coordinator`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.request import Request

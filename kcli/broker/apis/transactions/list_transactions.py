@@ -1,7 +1,5 @@
 """ListTransactions v0-v2 (KIP-664, KIP-994 filter by duration, KIP-1152 filter by a regular expression, RE2)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.patterns import regular

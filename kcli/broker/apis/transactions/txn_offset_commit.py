@@ -4,8 +4,6 @@ The offsets are valid once the transaction is committed. From v5 on the broker a
 before, a client has to (AddOffsetsToTxn).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.apis.groups.offset_commit import commit, named_partitions

@@ -6,8 +6,6 @@ their coordinator. `kafka-transactions abort` uses it to end a hanging transacti
 * The client needs ALTER or CLUSTER_ACTION on the cluster.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.broker.partition import Partition

@@ -4,8 +4,6 @@ Both get the subscribed topics of each member, the partition counts of topics, a
 `uniform` changes the previous assignment only as far as the balance requires; `range` ignores it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Partition = tuple[str, int]  # a topic's id, and an index

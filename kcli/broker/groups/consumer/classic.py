@@ -6,8 +6,6 @@ consumer group, which answers the joins and syncs of classic members by its assi
 KIP-848's protocol leaves, the group becomes a classic one again, whose members join again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A member of a consumer group of KIP-848's protocol, and its steps from its partitions to the target assignment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum

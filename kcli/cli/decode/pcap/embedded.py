@@ -1,7 +1,5 @@
 """`decode pcap --format jsonl --embedded`: lines with the messages that group members embed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

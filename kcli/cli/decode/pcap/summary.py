@@ -1,7 +1,5 @@
 """Summaries of exchanges in a few words: by the API's own function, or by notable values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.capture.kafka.error_codes import error_codes

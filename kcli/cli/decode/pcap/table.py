@@ -1,7 +1,5 @@
 """`decode pcap` for people: a line for each exchange, and colours for what failed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path

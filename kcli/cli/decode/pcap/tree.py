@@ -1,7 +1,5 @@
 """`decode pcap --format tree`: each field of each message with its bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fetch: what every version is answered, limits, waiting, sessions."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

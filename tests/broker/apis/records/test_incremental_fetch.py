@@ -1,7 +1,5 @@
 """KIP-227's third draft on the wire: the uuid, the mismatch, the full fetch that follows."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Offsets are found by time and epoch, records deleted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

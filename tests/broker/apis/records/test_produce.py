@@ -1,7 +1,5 @@
 """Produce: every version stores what it carries, and says no where Kafka does."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

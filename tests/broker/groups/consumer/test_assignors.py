@@ -1,7 +1,5 @@
 """The coordinator's assignors: everything is assigned once, evenly, and little moves."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

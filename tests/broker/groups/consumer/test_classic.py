@@ -1,7 +1,5 @@
 """Groups that change their protocol while members are in them (group.consumer.migration.policy)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The new protocol's state machine, heartbeat by heartbeat, with a clock that is put forward."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """ConsumerGroupHeartbeat and what other APIs say of a group of the new protocol."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`kcli decode pcap` as a script and a person see it."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

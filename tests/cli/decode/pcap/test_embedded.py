@@ -1,7 +1,5 @@
 """`decode pcap --format jsonl --embedded`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

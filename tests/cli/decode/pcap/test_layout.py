@@ -1,7 +1,5 @@
 """Widths of columns, and where text is broken; real captures at many widths stand in test_pcap_table.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.cli.decode.pcap.table import layout

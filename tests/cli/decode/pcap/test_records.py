@@ -1,7 +1,5 @@
 """Records beneath their exchange."""
 
-from __future__ import annotations
-
 from kcli.capture.api import read_capture
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.decode.pcap.records import batch_line, record_lines, text_of

@@ -1,7 +1,5 @@
 """Rows as they come out of the engine: their labels, their filter, and when they are shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

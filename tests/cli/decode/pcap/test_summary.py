@@ -1,7 +1,5 @@
 """A few words for every exchange there can be, and the right ones for those that matter."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.capture.kafka.events import Link

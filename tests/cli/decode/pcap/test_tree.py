@@ -1,7 +1,5 @@
 """The tree of whole exchanges."""
 
-from __future__ import annotations
-
 from kcli.capture.api import read_capture
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event, Link

@@ -4,8 +4,6 @@ Each gets the decoded request and response ({}: there is none) and returns what 
 table adds the errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """Summaries of versions, metadata, authentication, administration and KRaft."""
 
-from __future__ import annotations
-
 from kcli.cli.decode.pcap.summaries import Message, Summary
 from kcli.cli.decode.pcap.summaries.phrases import listed
 from kcli.cli.decode.pcap.summaries.topic_partitions import partitions_of, topic_name, topics_of

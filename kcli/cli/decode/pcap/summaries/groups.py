@@ -1,7 +1,5 @@
 """Summaries of the APIs of groups and their committed offsets."""
 
-from __future__ import annotations
-
 from kcli.cli.decode.pcap.summaries import Message, Summary
 from kcli.cli.decode.pcap.summaries.phrases import cut, listed
 from kcli.cli.decode.pcap.summaries.topic_partitions import partitions_of, places, topic_name, topics_of

@@ -1,7 +1,5 @@
 """Values, counts and lists as short text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kcli.counting import few_of

@@ -1,7 +1,5 @@
 """Summaries of Produce, Fetch, ShareFetch and ListOffsets."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The topics and partitions of a message, whatever its API calls them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kcli.cli.decode.pcap.summaries import Message

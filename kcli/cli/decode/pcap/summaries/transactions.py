@@ -1,7 +1,5 @@
 """Summaries of the APIs of transactions."""
 
-from __future__ import annotations
-
 from kcli.cli.decode.pcap.summaries import Message, Summary
 from kcli.cli.decode.pcap.summaries.phrases import SHOWN
 from kcli.cli.decode.pcap.summaries.topic_partitions import places

@@ -1,7 +1,5 @@
 """Exchanges made for a test or out of a capture, and their summaries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Summaries of versions, metadata, authentication and KRaft."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.capture.wires import DATA, SAMPLES

@@ -1,7 +1,5 @@
 """Summaries of groups and their offsets."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.cli.decode.pcap.summaries.groups import find_coordinator, leave_group

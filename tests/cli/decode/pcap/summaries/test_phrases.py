@@ -1,7 +1,5 @@
 """Short text for long values."""
 
-from __future__ import annotations
-
 from kcli.cli.decode.pcap.summaries.phrases import cut, listed
 
 

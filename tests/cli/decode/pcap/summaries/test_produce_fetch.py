@@ -1,7 +1,5 @@
 """Summaries of Produce, Fetch and ListOffsets in a capture of a transactional client."""
 
-from __future__ import annotations
-
 import pytest
 
 from kcli.cli.decode.pcap.summary import errors_text, summarize

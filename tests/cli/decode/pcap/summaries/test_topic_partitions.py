@@ -1,7 +1,5 @@
 """Topics and partitions under the names that APIs give them."""
 
-from __future__ import annotations
-
 from kcli.cli.decode.pcap.summaries.topic_partitions import (
     partition_number,
     partitions_of,

@@ -1,7 +1,5 @@
 """Summaries of transactions."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.capture.wires import SAMPLES
