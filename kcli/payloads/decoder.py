@@ -88,10 +88,6 @@ class PayloadDecoder:
         """
         require("decoding payloads", "payloads")
         self.options = options
-        self.schemas = {
-            "value": [pair(each, "--value-schema", local_schema) for each in options.value_schemas],
-            "key": [pair(each, "--key-schema", local_schema) for each in options.key_schemas],
-        }
         self.formats = {
             "value": [pair(each, "--value-format", format_named) for each in options.value_formats],
             "key": [pair(each, "--key-format", format_named) for each in options.key_formats],
@@ -106,7 +102,20 @@ class PayloadDecoder:
         # By id() of the schemas, which is unique as long as they are kept here.
         self.codecs: dict[tuple[int, int], tuple[Schema, Schema | None, PayloadCodec | PayloadError]] = {}
         self.compiled = 0
+        self.schemas = {
+            "value": [pair(each, "--value-schema", self.own_schema) for each in options.value_schemas],
+            "key": [pair(each, "--key-schema", self.own_schema) for each in options.key_schemas],
+        }
         self.writers: dict[SchemaId, Schema | PayloadError] = {}
+
+    def own_schema(self, name: str) -> Schema:
+        """Read a schema of the user's own. Raises InputError also for an invalid one, UsageError."""
+        schema = local_schema(name)
+        try:
+            self.codec(schema)
+        except PayloadError as error:
+            raise error.within(name) from None
+        return schema
 
     @cached_property
     def registry(self) -> Any:

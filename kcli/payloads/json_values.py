@@ -91,5 +91,6 @@ def validator_of(schema: Schema) -> Any:
         kind = validators.validator_for(text, validators.Draft202012Validator)
         kind.check_schema(text)
     except (InputError, SchemaError, *FAILURES) as error:
-        raise PayloadError(f"not a JSON Schema: {' '.join(str(error).split())[:200]}") from None
+        reason = f"{error.json_path}: {error.message}" if isinstance(error, SchemaError) else str(error)
+        raise PayloadError(f"not a JSON Schema: {' '.join(reason.split())[:200]}") from None
     return kind(text, registry=Registry().with_resources(made))

@@ -157,24 +157,28 @@ class SchemaFiles:
         """Read files of schemas. Raises InputError for one that can't be read."""
         self.entries = Entries()
         self.paths: dict[int | str, Path] = {}
-        for name in names:
-            for path in files_in(Path(name)):
+        for name in map(Path, names):
+            for path in files_in(name):
                 try:
-                    self.add(path)
+                    path.stat()
+                    if not self.add(path) and path == name:
+                        raise InputError("no schema with an id (7.avsc, 7-order.proto, a registry's answer expected)")
                 except OSError as error:
                     raise unreadable(error, str(path)) from None
                 except InputError as error:
                     raise error.within(str(path)) from None
 
-    def add(self, path: Path) -> None:
-        """Add the schemas of a file."""
+    def add(self, path: Path) -> bool:
+        """Add the schemas of a file; return whether it has any."""
+        number = re.match(r"\d{1,10}(?=\D|$)", path.stem)
         if path.suffix in (".json", ".jsonl") and (found := [*entries_in(path)]):
-            number = re.match(r"\d{1,10}(?=\D|$)", path.stem)
             for entry in found:
                 self.entries.add(entry, int(number[0]) if number and len(found) == 1 else None)
-            return
-        if number := re.match(r"\d{1,10}(?=\D|$)", path.stem):
+        elif number:
             self.paths[int(number[0])] = path
+        else:
+            return False
+        return True
 
     def find(self, schema: SchemaId) -> Schema | None:
         """Return the schema with this id; None if no file has it. Raises PayloadError."""

@@ -145,7 +145,8 @@ def test_a_file_has_what_it_imports_beside_it_and_names_its_message(tmp_path: Pa
     assert members(decoder, data) == {"format": "protobuf", "data": VALUE}
     assert members(decoder, framed(3, b"\0" + data)) == {"schemaId": 3, "format": "protobuf", "data": VALUE}
     (tmp_path / "order.desc").write_bytes(compiled(SCHEMA))
-    assert members(local(tmp_path, "", "x.proto"), b"")["reason"].startswith("not a schema of Protobuf")  # type: ignore[index]
+    with pytest.raises(PayloadError, match=r"x\.proto: not a schema of Protobuf"):
+        local(tmp_path, "", "x.proto")
     from kcli.payloads import PayloadDecoder, PayloadOptions
 
     compiled_one = PayloadDecoder(PayloadOptions(value_schemas=(f"{tmp_path}/order.desc#Other",)))

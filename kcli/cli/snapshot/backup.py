@@ -16,6 +16,7 @@ from kcli.cli.terminal.lines import print_line, print_note
 from kcli.cli.terminal.output import PRIVATE, SEALED, sync_folder
 from kcli.counting import bytes_text, counted
 from kcli.errors import InputError, UsageError, all_of, unreadable
+from kcli.filelike import name_of
 from kcli.snapshots.reading.files import listing_of, metadata_directory, steady
 from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.temporary import TemporaryFolder
@@ -100,7 +101,10 @@ def checked_copy(folder: Path, made: Path, dialect: str | None) -> Look:
             copy_files(folder, made)
         except FileNotFoundError as error:  # it was dropped on the way
             return [], [unreadable(error, error.filename)]
-        return [*findings(str(made), dialect, problems, replay=False)], problems
+        found = [*findings(str(made), dialect, problems, replay=False)]
+        for each in problems:
+            each.file = str(original(name_of(each.file or str(made)), made, folder))
+        return found, problems
 
     return steady([folder], look, is_fine, is_whole)
 

@@ -127,13 +127,11 @@ def opened_map(stream: IO[bytes], path: str, name: str) -> Iterator[OpenFile]:
 
 
 def readable(data: memoryview, path: str) -> memoryview:
-    """Return a file's bytes. Raises InputError if they are of a release that nothing reads, or of another kind of
-    file.
-    """
-    from kcli.snapshots.reading.preview import REASON, is_preview
+    """Return a file's bytes. Raises InputError if they are no metadata."""
+    from kcli.snapshots.reading.foreign import foreign_log
 
-    if is_preview(data):
-        raise InputError(REASON, file=path)
+    if reason := foreign_log(data):
+        raise InputError(reason, file=path)
     if data[:1].tobytes() != b"\0":  # most files begin with it and save the import
         from kcli.file_kinds import recognized
 
@@ -162,14 +160,14 @@ def metadata_directory(path: str) -> Path:
     """Return the partition's directory: `__cluster_metadata-0` in the path if there is one, else the path. Raises
     InputError if it is no directory, or only has the log of KRaft's preview.
     """
-    from kcli.snapshots.reading.preview import FOLDER, REASON
+    from kcli.snapshots.reading.foreign import FOLDER, PREVIEW
 
     folder = Path(path)
     if not folder.is_dir():
         raise InputError("not a directory", file=path)
     inner = folder / METADATA_FOLDER
     if not inner.is_dir() and (folder / FOLDER).is_dir():
-        raise InputError(REASON, file=path)
+        raise InputError(PREVIEW, file=path)
     return inner if inner.is_dir() else folder
 
 
