@@ -12,7 +12,7 @@ FEATURES = {
     "transaction.version": {1: 24, 2: 24},
     "group.version": {1: 22},
     "eligible.leader.replicas.version": {1: 23},
-    "share.version": {1: 28, 2: 31},
+    "share.version": {1: 26, 2: 31},
     "streams.version": {1: 29},
 }
 AHEAD = {"4.4": 34}  # the newest level of releases that support more than the levels named after them
