@@ -9,6 +9,7 @@ from kcli.schemas.definition import ZERO_UUID
 from kcli.snapshots.quorum.quorum_findings import ANYWHERE, add_line, remove_line
 
 STALE_MS = 30_000  # since the last fetch; a live replica fetches every half second
+REPLACED_MS = 2_000  # that a node has fetched with another directory since its voter's last fetch
 
 
 class ReplicaKey(NamedTuple):
@@ -62,6 +63,15 @@ class Described:
             return False
         return self.now >= 0 and self.now - member.fetched > STALE_MS
 
+    def replacement(self, voter: Member) -> Member | None:
+        """Return the observer that a voter's node has become: it fetches, and the voter no longer does. None without
+        one.
+        """
+        if voter.key.id == self.leader:
+            return None
+        mine = (each for each in self.observers if each.key.id == voter.key.id and not self.is_stale(each))
+        return next((each for each in mine if each.fetched - voter.fetched > REPLACED_MS), None)
+
     def living(self, node: int) -> Member | None:
         """Return the member of a node that is in use, if several have the node's id: the one that fetched last. None
         without any.
@@ -99,9 +109,11 @@ def stale_members(quorum: Described, bootstrap: str = ANYWHERE) -> Iterator[Find
     """Yield findings on voters that do not fetch, nodes that fetch with another directory than they vote with, and old
     observers.
     """
-    for voter in filter(quorum.is_stale, quorum.voters):
+    for voter in quorum.voters:
         node, directory = voter.key
-        other = next((each for each in quorum.observers if each.key.id == node and not quorum.is_stale(each)), None)
+        other = quorum.replacement(voter)
+        if other is None and not quorum.is_stale(voter):
+            continue
         remove = remove_line(node, directory, bootstrap)
         evidence: dict[str, Any] = {"directoryId": directory, "behind": quorum.end - voter.end}
         evidence["msSinceFetch"] = quorum.now - voter.fetched if voter.fetched >= 0 else None

@@ -2,7 +2,7 @@ from dataclasses import replace
 from typing import Any
 
 from kcli.snapshots.quorum.answers import ControllerAnswer, judge_answers
-from kcli.snapshots.quorum.described import Described, Member, ReplicaKey, described
+from kcli.snapshots.quorum.described import Described, Member, ReplicaKey, described, stale_members
 
 NOW = 1_700_000_000_000
 
@@ -85,3 +85,14 @@ def test_a_describe_quorum_response() -> None:
     assert [each.key for each in found.voters] == [ReplicaKey(1), ReplicaKey(3, "x")]
     assert [found.is_stale(each) for each in found.voters] == [False, True]
     assert described({"topics": [{"partitions": [part | {"errorCode": 6}]}]}) is None
+
+
+def test_a_replaced_disk_is_seen_at_once() -> None:
+    """A 4.4 controller whose disk was replaced a moment ago: its voter is not stale for half a minute yet."""
+    lead, voter = leading(1, 2).voters
+    new = Member(ReplicaKey(2, "new"), 100, NOW)
+    moment = replace(leading(1, 2), voters=(lead, replace(voter, fetched=NOW - 5_000)), observers=(new,))
+    found = [(each.finding, each.evidence.get("fetchesAs")) for each in stale_members(moment)]
+    assert found == [("directory-id-mismatch", "new")]
+    returned = replace(moment, voters=(lead, voter), observers=(replace(new, fetched=NOW - 5_000),))
+    assert not list(stale_members(returned))
