@@ -93,10 +93,11 @@ def static_voters(members: Sequence[QuorumNode]) -> tuple[VoterKey, ...]:
 def can_win(candidate: QuorumNode, members: Sequence[QuorumNode]) -> bool:
     """Return whether a majority of the voters that the candidate knows, including itself, would vote for it."""
     voters = candidate.voters or static_voters(members)
-    if not any(each.is_node(candidate.id, candidate.identity.directory_id) for each in voters):
+    starting = [node for node in members if node.refusal is None]
+    if candidate.refusal or not any(each.is_node(candidate.id, candidate.identity.directory_id) for each in voters):
         return False
     granted = sum(
-        any(each.is_node(node.id, node.identity.directory_id) and node.place <= candidate.place for node in members)
+        any(each.is_node(node.id, node.identity.directory_id) and node.place <= candidate.place for node in starting)
         for each in voters
     )
     return granted > len(voters) // 2

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from kcli.core.codec.values import uuid_text
 from kcli.errors import InputError
+from kcli.snapshots.quorum.startup import Cut, EpochRun, Refusal, recovered, refusal
 from kcli.snapshots.quorum.voters import VoterKey, logged_voters
 from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
 from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file
-from kcli.snapshots.reading.log_batches import log_batches
 from kcli.snapshots.reading.names import META_PROPERTIES, NOTHING
 from kcli.snapshots.rules.verification import verify
 
@@ -31,18 +31,11 @@ class Identity(NamedTuple):
     refusal: str | None = None
 
 
-class EpochRun(NamedTuple):
-    """The records of a leader epoch, from the offset `start` up to `end`, which is not included."""
-
-    epoch: int
-    start: int
-    end: int
-
-
 @dataclass(frozen=True, slots=True)
 class QuorumNode:
     """A node's files. path: as the user wrote it; runs: its log by epochs, in which a snapshot that ends after the log
-    is an empty run; logged: the voters in the log.
+    is an empty run; logged: the voters in the log; cut: where recovery cuts the log; refusal: the file that keeps the
+    node from starting.
     """
 
     path: str
@@ -50,6 +43,8 @@ class QuorumNode:
     runs: tuple[EpochRun, ...]
     logged: tuple[VoterKey, ...]
     state: QuorumState | None = None
+    cut: Cut | None = None
+    refusal: Refusal | None = None
 
     @property
     def id(self) -> int | None:
@@ -144,12 +139,13 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
     )
     if newest is None and not segments and identity == Identity():
         raise InputError(NOTHING, file=path)
-    runs = epoch_runs(segments)
-    logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect)
+    runs, cut = recovered(segments)
+    logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect, cut)
     if newest is not None and newest[0].end_offset >= (runs[-1].end if runs else 0):
         end = newest[0].end_offset
         runs = [EpochRun(newest[0].epoch, end, end)]
-    return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder))
+    stopper = refusal(folder, newest[1] if newest else None)
+    return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder), cut, stopper)
 
 
 def damage_of_newest(node: QuorumNode, dialect: str | None) -> tuple[str, str] | None:
@@ -175,17 +171,6 @@ def logged_files(folder: Path, listing: Listing, log_end: int) -> list[str]:
     if newest is not None:
         files.insert(len(files) if newest[0].end_offset >= log_end else 0, str(folder / newest[1]))
     return files
-
-
-def epoch_runs(segments: list[str]) -> list[EpochRun]:
-    """Return the runs of leader epochs in a log's segments."""
-    runs: list[EpochRun] = []
-    for batch in log_batches(segments):
-        if runs and runs[-1].epoch == batch.leader_epoch:
-            runs[-1] = runs[-1]._replace(end=batch.last_offset + 1)
-        else:
-            runs.append(EpochRun(batch.leader_epoch, batch.base_offset, batch.last_offset + 1))
-    return runs
 
 
 def quorum_state(folder: Path) -> QuorumState | None:

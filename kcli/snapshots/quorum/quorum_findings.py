@@ -1,6 +1,7 @@
 """Findings of `kcli snapshot doctor` on the nodes of a quorum, with advice."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from kcli.counting import counted
@@ -18,7 +19,7 @@ def findings(quorum: Quorum, *, running: bool = False, dialect: str | None = Non
     running: the nodes are running, so that a log may seem behind the others only because it was read first
     """
     found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum)]
-    found += damaged(quorum, dialect)
+    found += [*refused(quorum), *damaged(quorum, dialect), *cut_logs(quorum)]
     found += laggards(quorum, running)
     found = gravest_first(found)
     return [*found, election(quorum, any(each.severity != "info" for each in found))]
@@ -161,6 +162,34 @@ def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
         advice += "moved away, else start the node with an empty folder, so that it fetches from the leader"
         evidence = {"snapshot": name, "error": error, "logEnd": node.end}
         yield Finding("snapshot-damaged", grave(quorum), subject_of(node), evidence, advice, text)
+
+
+def refused(quorum: Quorum) -> Iterator[Finding]:
+    """Yield findings on files beside a log that Kafka does not start with; snapshots have a finding of their own."""
+    cures = {
+        "quorum-state": "it begins with a new one, and forgets which vote it gave",
+        "leader-epoch-checkpoint": "Kafka makes it again from the log",
+    }
+    for node in quorum.nodes:
+        if node.refusal is None or node.refusal.file not in cures:
+            continue
+        name, reason = node.refusal
+        text = f"{node.name}: Kafka does not start with its {name}: {reason}"
+        advice = f"move the file away while the node is stopped: {cures[name]}"
+        yield Finding("file-damaged", grave(quorum), subject_of(node), {"file": name, "error": reason}, advice, text)
+
+
+def cut_logs(quorum: Quorum) -> Iterator[Finding]:
+    """Yield findings on logs with a bad batch, which a node cuts there when it starts."""
+    for node in quorum.nodes:
+        if node.cut is None:
+            continue
+        name, (_, position, reason) = Path(node.cut.path).name, node.cut
+        evidence = {"segment": name, "position": position, "error": reason, "logEnd": node.end}
+        text = f"{node.name}: {name} is damaged from byte {position} on ({reason}): the node drops that and all after "
+        text += f"it when it starts, and its log ends at {node.end}"
+        advice = f"copy {node.path} away before the node starts; kcli snapshot verify {node.path} shows each error"
+        yield Finding("log-damaged", grave(quorum), subject_of(node), evidence, advice, text)
 
 
 def is_broker(quorum: Quorum, node: QuorumNode) -> bool:

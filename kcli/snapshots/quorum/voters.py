@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from kcli.errors import DecodeError, InputError
 from kcli.schemas.field_codes import ControlType
+from kcli.snapshots.quorum.startup import Cut
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.framing import Batch, Fault, batches, release
@@ -24,9 +25,13 @@ class VoterKey(NamedTuple):
         return self.id == node and self.directory in (None, directory)
 
 
-def logged_voters(files: Sequence[str], dialect: str | None = None) -> tuple[VoterKey, ...]:
-    """Return the last voters in snapshots and segments, which are in the order of the log. Raises InputError."""
-    return last_voters(each for path in files for each in controls(path, dialect, whole=path.endswith(".log")))
+def logged_voters(files: Sequence[str], dialect: str | None = None, cut: Cut | None = None) -> tuple[VoterKey, ...]:
+    """Return the last voters in snapshots and segments, which are in the order of the log. Raises InputError.
+
+    cut: where the log ends; a snapshot may follow that is newer
+    """
+    kept = [path for path in files if cut is None or path <= cut.path or not path.endswith(".log")]
+    return last_voters(each for path in kept for each in controls(path, dialect, whole=path.endswith(".log"), cut=cut))
 
 
 def last_voters(records: Iterable[tuple[int | None, Mapping[str, Any]]]) -> tuple[VoterKey, ...]:
@@ -40,14 +45,18 @@ def last_voters(records: Iterable[tuple[int | None, Mapping[str, Any]]]) -> tupl
     return voters if kraft_version else ()
 
 
-def controls(path: str, dialect: str | None, *, whole: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+def controls(
+    path: str, dialect: str | None, *, whole: bool, cut: Cut | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the control records of a file. whole: read all of it; else up to its first data batch, because a snapshot
-    has them at its start.
+    has them at its start. cut: where the log ends.
     """
     decoder = Decoder(dialect)
     with open_file(path) as file:
         for batch in batches(file.data):
             if isinstance(batch, Fault) or not (batch.is_control or whole):
+                return
+            if cut is not None and (path, batch.position) == (cut.path, cut.position):
                 return
             if batch.is_control and batch.magic == 2:
                 with suppress(DecodeError, InputError):  # `verify` reports it

@@ -12,7 +12,7 @@ from kcli.snapshots.quorum.node import common_end, identity_of, read_node
 from kcli.snapshots.quorum.quorum_findings import findings, survivor
 from kcli.snapshots.reading.directory import Listing
 from kcli.snapshots.reading.files import cluster_of, listing_of
-from tests.snapshots.quorum.folders import DIRECTORIES, make_node
+from tests.snapshots.quorum.folders import DIRECTORIES, make_node, voters_batch
 
 STATIC = (
     '{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,"currentVoters":[%s],"data_version":0}'
@@ -94,11 +94,14 @@ def test_a_node_that_is_no_voter(tmp_path: Path) -> None:
 def test_a_newest_snapshot_that_cannot_be_loaded(tmp_path: Path, samples: Path) -> None:
     nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2, 3)]
     whole = (samples / "__cluster_metadata-0" / f"{796:020d}-{1:010d}.checkpoint").read_bytes()
-    for content, wrong in ((whole, False), (b"", True), (whole[:-70], True), (bytes(90) + whole[90:], True)):
+    # 4.4.0 votes with an empty or a cut one, and dies later; it does not start with zero bytes or a bad checksum.
+    zeros, changed = bytes(90) + whole[90:], whole[:-1] + bytes([whole[-1] ^ 1])
+    wanted = ((whole, "sound"), (b"", "votes"), (whole[:-70], "votes"), (zeros, "dies"), (changed, "dies"))
+    for content, outcome in wanted:
         (Path(nodes[2]) / "__cluster_metadata-0" / f"{40:020d}-{1:010d}.checkpoint").write_bytes(content)
         found, electable = judged(*nodes)
-        assert (("snapshot-damaged", 3, "warning") in found) is wrong
-        assert electable == [1, 2, 3]
+        assert (("snapshot-damaged", 3, "warning") in found) is (outcome != "sound")
+        assert electable == ([1, 2] if outcome == "dies" else [1, 2, 3])
 
 
 def test_a_snapshot_that_is_deleted_meanwhile_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,6 +292,45 @@ def test_a_node_that_does_not_start_is_not_elected(tmp_path: Path) -> None:
 
 
 def test_nobody_knows_who_votes(tmp_path: Path) -> None:
-    nodes = [make_node(tmp_path, number, (1, 50), static="?") for number in (1, 2)]
+    state = '{"leaderId":-1,"leaderEpoch":1,"votedId":-1,"data_version":1}'
+    nodes = [make_node(tmp_path, number, (1, 50), static=state) for number in (1, 2)]
     (unknown,) = findings(quorum_of([read_node(path) for path in nodes]))
     assert (unknown.finding, unknown.severity, unknown.evidence["electable"]) == ("election", "warning", None)
+
+
+# By starts of 4.4.0 on such copies: who of two voters of three was elected.
+@pytest.mark.parametrize(
+    ("file", "content", "starts"),
+    [
+        ("quorum-state", "", False),
+        ("quorum-state", '{"leaderId":', False),
+        ("quorum-state", '{"leaderId":-1,"leaderEpoch":7,"votedId":-1,"data_version":5}', False),
+        ("quorum-state", '{"leaderId":-1,"leaderEpoch":77,"votedId":-1,"data_version":1}', True),
+        ("leader-epoch-checkpoint", "garbage", False),
+        ("leader-epoch-checkpoint", "", True),
+    ],
+)
+def test_a_file_that_kafka_does_not_start_with(file: str, content: str, starts: bool, tmp_path: Path) -> None:
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2)]
+    (Path(nodes[0]) / "__cluster_metadata-0" / file).write_text(content)
+    found, electable = judged(*nodes)
+    assert electable == ([1, 2] if starts else [])
+    assert (("file-damaged", 1, "critical") in found) is not starts
+
+
+def test_a_log_that_recovery_cuts_at_a_bad_batch(tmp_path: Path) -> None:
+    """A 4.4.0 node with the longer log lost the election after a bit of its log had changed."""
+    nodes = [make_node(tmp_path, 1, (1, 50)), make_node(tmp_path, 2, (1, 50), (1, 90))]
+    log = Path(nodes[1]) / "__cluster_metadata-0" / f"{0:020d}.log"
+    data = bytearray(log.read_bytes())
+    for change, damaged in ((len(data) - 9, True), (None, False)):  # a changed bit; a torn end, as after a crash
+        if change is None:
+            log.write_bytes(data[:-9])
+        else:
+            log.write_bytes(data[:change] + bytes([data[change] ^ 1]) + data[change + 1 :])
+        found, electable = judged(*nodes)
+        assert electable == [1, 2] and read_node(nodes[1]).end == 50
+        assert (("log-damaged", 2, "warning") in found) is damaged
+    # The voters of records that are cut away do not count.
+    log.write_bytes(voters_batch(0, [1, 2, 3]) + voters_batch(2, [2])[:-1] + b"\xff")
+    assert [each.id for each in read_node(nodes[1]).voters] == [1, 2, 3]

@@ -1,0 +1,99 @@
+"""The start of a node with its files: recovery cuts a log at a bad batch, and Kafka refuses some files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kcli.errors import InputError
+from kcli.snapshots.reading.directory import parse_leader_epochs, parse_quorum_state
+from kcli.snapshots.reading.files import open_file
+from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum
+
+TO_MAGIC = 17  # bytes of a batch header up to magic; Kafka does not look at fewer
+
+# The files beside a log that Kafka reads when it starts; an empty leader-epoch-checkpoint is one without epochs.
+SMALL_FILES: dict[str, Callable[[str], object]] = {
+    "quorum-state": parse_quorum_state,
+    "leader-epoch-checkpoint": lambda text: text and parse_leader_epochs(text),
+}
+
+
+class EpochRun(NamedTuple):
+    """The records of a leader epoch, from the offset `start` up to `end`, which is not included."""
+
+    epoch: int
+    start: int
+    end: int
+
+
+class Cut(NamedTuple):
+    """A place where recovery cuts a log: before the byte `position` of a segment, and without the segments after it."""
+
+    path: str
+    position: int
+    reason: str
+
+
+class Refusal(NamedTuple):
+    """A file that Kafka does not start with."""
+
+    file: str
+    reason: str
+
+
+def recovered(segments: Sequence[str]) -> tuple[list[EpochRun], Cut | None]:
+    """Return the runs of leader epochs that recovery keeps of a log's segments, and where it cuts the log.
+
+    A node recovers its whole metadata log at each start. The end of the last segment may be torn, as after a crash.
+    """
+    runs: list[EpochRun] = []
+    for path in segments:
+        with open_file(path) as file:
+            for batch in batches(file.data):
+                if isinstance(batch, Fault):
+                    torn = batch.code in ("cut", "zeros") and path == segments[-1]
+                    return runs, None if torn else Cut(path, batch.position, batch.reason)
+                if reason := bad_checksum(file.data, batch, file.mapped):
+                    return runs, Cut(path, batch.position, reason)
+                if runs and runs[-1].epoch == batch.leader_epoch:
+                    runs[-1] = runs[-1]._replace(end=batch.last_offset + 1)
+                else:
+                    runs.append(EpochRun(batch.leader_epoch, batch.base_offset, batch.last_offset + 1))
+    return runs, None
+
+
+def bad_checksum(data: memoryview, batch: Batch, mapped: object) -> str | None:
+    """Return why a batch's checksum is wrong; None for a right one."""
+    return None if checksum(data, batch, mapped) == batch.crc else f"the batch of offset {batch.base_offset} is corrupt"
+
+
+def refusal(folder: Path, newest: str | None) -> Refusal | None:
+    """Return the file that keeps a node from starting; None without one. newest: the name of the newest snapshot."""
+    for name, parse in SMALL_FILES.items():
+        path = folder / name
+        try:
+            if path.is_file():
+                parse(path.read_text("utf-8", "replace"))
+        except InputError as error:
+            return Refusal(name, str(error))
+    reason = snapshot_refusal(folder / newest) if newest is not None else None
+    return Refusal(newest, reason) if newest is not None and reason is not None else None
+
+
+def snapshot_refusal(path: Path) -> str | None:
+    """Return why a node does not start with its newest snapshot.
+
+    It reads all batches for the voters. A file that is empty or cut passes there, and only stops the node later.
+    """
+    try:
+        with open_file(str(path)) as file:
+            for batch in batches(file.data):
+                if isinstance(batch, Fault):
+                    return None if batch.code == "cut" or batch.left < TO_MAGIC else batch.reason
+                if reason := bad_checksum(file.data, batch, file.mapped):
+                    return reason
+    except (FileNotFoundError, InputError):  # a running node deletes the old one; an empty file
+        pass
+    return None
