@@ -40,7 +40,7 @@ from kcli.broker.net.response_writer import ResponseWriter
 from kcli.broker.request import Request
 from kcli.broker.response import Outcome, Piece
 from kcli.capture.kafka.clock import SECOND, parse_duration, parse_instant
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
 from kcli.nearest import suggestion
 from kcli.schemas.catalog import catalog
 from kcli.schemas.lookup import Catalog
@@ -319,6 +319,11 @@ def number(text: str, name: str, value: str) -> int:
 
 
 def read_rules(path: Path) -> list[str]:
-    """Read rules from a file, one per line; empty lines and lines that begin with # are skipped. Raises OSError."""
-    lines = (line.strip() for line in path.read_text("utf-8", "replace").splitlines())
+    """Read rules from a file, one per line; empty lines and lines that begin with # are skipped. Raises OSError,
+    InputError.
+    """
+    try:
+        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+    except UnicodeDecodeError as error:
+        raise InputError(f"not text: byte {error.start} is not UTF-8", file=str(path)) from None
     return [line for line in lines if line and not line.startswith("#")]

@@ -59,4 +59,4 @@ def reason_of(error: BaseException) -> str:
     """Return the innermost reason of an error of urllib3, without addresses of objects."""
     inner = getattr(error, "reason", None) or error
     text = " ".join(str(inner).split())
-    return re.sub(r"^<[^>]*>: |^[\w.]*\([^)]*\): ", "", text)[:200]
+    return re.sub(r"^<[^>]*>: |^[\w.]*\([^)]*\): |\[Errno -?\d+\] ", "", text)[:200]

@@ -141,7 +141,10 @@ def claimed(output: str, own: Holder) -> Iterator[str | None]:
     claims = StoragePath(output) / RUNS_FOLDER / "holders"
     mine = claims / f"{time.time_ns():020d}-{os.urandom(4).hex()}.json"
     try:
-        mine.write(dumps(asdict(own)).encode())
+        try:
+            mine.write(dumps(asdict(own)).encode())
+        except NotADirectoryError:
+            raise InputError("a file; the name of a folder is expected", file=output) from None
         yield rival(claims, mine, own)
     finally:
         with contextlib.suppress(FileNotFoundError):

@@ -25,7 +25,7 @@ def series_pattern(text: str | None) -> re.Pattern[str] | None:
     try:
         return None if text is None else re.compile(text)
     except re.error as error:
-        raise UsageError(f"--series {text}: {error}") from None
+        raise UsageError(f"--series {text}: {error} (a regular expression expected)") from None
 
 
 def settled(

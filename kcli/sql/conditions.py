@@ -133,7 +133,8 @@ class SqlCondition:
         """Return DuckDB's tree of a query. Raises UsageError if the query does not parse."""
         tree: dict[str, Any] = json.loads(self.run("SELECT json_serialize_sql(?)", query)[0][0])
         if tree["error"]:
-            raise self.wrong(first_part(str(tree["error_message"])))
+            why = first_part(str(tree["error_message"]))
+            raise self.wrong(why if "]" in self.text else why.replace('at or near "]"', "at its end"))
         return tree
 
     def sql_of(self, tree: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.errors import InputError
 from kcli.jsontext import dumps
 from kcli.pipeline import holding as module
 from kcli.pipeline.holding import HeldError, Holder, holding
@@ -37,6 +38,9 @@ def test_a_claim_goes_with_its_run(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), holding(str(tmp_path)):
         raise ZeroDivisionError
     assert claims(tmp_path) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="file: a file; the name of a folder"), holding(str(tmp_path / "file")):
+        pass
 
 
 def test_the_second_is_told_who_the_first_is(tmp_path: Path) -> None:

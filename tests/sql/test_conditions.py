@@ -78,6 +78,7 @@ def test_only_the_columns_it_looks_at_are_wanted() -> None:
         ("", "empty"),
         (" -- nothing", ""),
         ("true, false", "a condition expected"),
+        ("latency_ms >", "syntax error at its end"),
         ("true) or (true", "syntax error"),
         ("true] or [true", "syntax error"),
         ("true) union (select 1", "syntax error"),

@@ -10,6 +10,7 @@ import click
 from kcli.cli.options.inputs import quiet_option
 from kcli.cli.terminal.lines import print_line
 from kcli.client.address import parse_bootstrap
+from kcli.client.web_address import reason_of
 from kcli.errors import NetworkError, UsageError
 from kcli.jsontext import dumps
 
@@ -71,7 +72,7 @@ def call(address: str, method: str, path: str, arguments: dict[str, Any] | None,
         answer = connection.getresponse()
         value = json.loads(answer.read())
     except (OSError, ValueError, http.client.HTTPException) as error:
-        raise NetworkError(f"{address}: no admin port answers: {error}") from None
+        raise NetworkError(f"{address}: no admin port answers: {reason_of(error)}") from None
     finally:
         connection.close()
     if answer.status >= SERVER_FAULT:

@@ -16,6 +16,10 @@ KINDS = {
     "a capture": "capture", "hex text": "hex", "base64 text": "base64", "a Parquet file": "table", "JSON": "json",
     "hex text of record batches": "hex-batch", "base64 text of record batches": "base64-batch",
 }  # fmt: skip
+EXPECTED = (
+    "a capture, log segment, snapshot, metadata log, Parquet file, key log, message in bytes or hex, or a folder of "
+    "these expected"
+)
 MOST_ENTRIES = 10_000  # of a folder, to say what it is
 
 
@@ -29,7 +33,7 @@ def kind_of(path: str) -> str:
     if start is None:  # a pipe: nothing of it may be read twice
         return "capture"
     if not start:
-        raise InputError("empty", file=name_of(path))
+        raise InputError(f"empty: {EXPECTED}", file=name_of(path))
     if path != "-" and is_capture(Path(path)):
         return "capture"
     return kind_of_start(start, path)
@@ -63,8 +67,7 @@ def kind_of_start(start: bytes, path: str) -> str:
     if begins_batch(start):
         return "batch"  # cut, or with a wrong length or magic
     raise InputError(
-        f"not a kind of file that kcli reads (it begins with {start_text(start[:8])}): a capture, log segment, "
-        "snapshot, metadata log, Parquet file, key log, message in bytes or hex, or a folder of these expected",
+        f"not a kind of file that kcli reads (it begins with {start_text(start[:8])}): {EXPECTED}",
         file=name_of(path),
     )
 

@@ -57,9 +57,7 @@ def fetch(  # noqa: PLR0913  the command's options
     """
     wanted = parse_id(snapshot) if snapshot else None
     config = configure(bootstrap, settings, quiet=quiet)
-    folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
-    sink = PartFile(folder, resume=not no_resume, notify=lambda text: warn(text, quiet))
+    sink = PartFile(Path(output), resume=not no_resume, notify=lambda text: warn(text, quiet))
     asyncio.run(run(config, sink, wanted, cluster_id, max_bytes, quiet))
     if not quiet:
         print_line(str(sink.final))
@@ -140,6 +138,7 @@ class PartFile:
         """
         self.close()
         self.id = machine.id
+        self.folder.mkdir(parents=True, exist_ok=True)
         if self.final.exists():
             self.notify(f"{self.final} exists already")
             return None

@@ -22,7 +22,7 @@ def origin_pattern(text: str | None) -> re.Pattern[str] | None:
     try:
         made = re.compile(text)
     except re.error as error:
-        raise UsageError(f"--origin {text}: {error}") from None
+        raise UsageError(f"--origin {text}: {error} (a regular expression expected)") from None
     if made.groupindex.keys().isdisjoint(GROUPS):
         raise UsageError(f"--origin {text}: it has no group named host or cluster, as in '(?P<host>[^/]+)/[^/]+$'")
     return made

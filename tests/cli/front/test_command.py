@@ -75,7 +75,8 @@ def test_other_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for name, data in (("empty", b""), ("text", b"hello, world")):
         (tmp_path / name).write_bytes(data)
         assert main([str(tmp_path / name)]) == 3
-        assert capsys.readouterr().err.count("\n") == 1
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and said.endswith(" of these expected\n")
 
 
 def test_a_wrong_capture_ends_with_1_and_names_the_culprit(capsys: pytest.CaptureFixture[str]) -> None:

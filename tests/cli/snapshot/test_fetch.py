@@ -191,8 +191,9 @@ def test_what_is_not_sound_gets_no_name(node: Node, tmp_path: Path, capfd: Captu
 def test_nobody_there(tmp_path: Path, capfd: Captured) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    assert fetch(f"127.0.0.1:{port}", tmp_path) == 4
+    assert fetch(f"127.0.0.1:{port}", tmp_path / "new") == 4
     assert "refused" in capfd.readouterr().err
+    assert not (tmp_path / "new").exists()
     broker = Node(1, (1, 18))
     assert fetch(broker.address, tmp_path) == 4
     assert "is no controller" in capfd.readouterr().err
