@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -16,9 +16,10 @@ SEVERITIES = (CRITICAL, WARNING, INFO)
 class Finding:
     """finding: its id; subject: {"node": id, ...}; evidence: figures by name; advice: what to do, with commands.
 
-    weight: sorts findings of one severity, the heaviest first. explained_by: the id of the finding that causes this
-    one. spares: ids of findings that this one does not explain, though others with its id do. stands: ids of findings
-    that do not explain this one, though they explain others with its id.
+    weight: sorts findings of one severity, the heaviest first. cause: the finding that explains this one. spares: ids
+    of findings that this one does not explain, though others with its id do. stands: ids of findings that do not
+    explain this one, though they explain others with its id. explains: ids of findings that were reported before, in
+    live traffic, and that this one explains.
     """
 
     finding: str
@@ -31,15 +32,29 @@ class Finding:
     see: str = ""
     source: str = ""
     weight: float = 0.0
-    explained_by: str | None = None
+    cause: Finding | None = field(default=None, compare=False, repr=False)
     spares: tuple[str, ...] = ()
     stands: tuple[str, ...] = ()
+    explains: Sequence[str] = field(default=(), compare=False)
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> Finding:
         """Return the finding in a row of the pipeline's table `findings`."""
         values = {each.name: row[each.name] for each in fields(cls) if row.get(each.name) is not None}
         return cls(**values | {name: loads(row[name]) for name in ("subject", "evidence")})
+
+    @property
+    def explained_by(self) -> str | None:
+        """The id of the finding that explains this one."""
+        return None if self.cause is None else self.cause.finding
+
+    @property
+    def first_cause(self) -> Finding:
+        """The first of the chain of findings that explain this one, each the next; this one if none does."""
+        chain = [self]
+        while (cause := chain[-1].cause) is not None and all(cause is not each for each in chain):
+            chain.append(cause)
+        return chain[-1]
 
     def names(self, kind: str) -> list[str]:
         """Return the names of a kind in the subject."""
@@ -55,7 +70,7 @@ class Finding:
         """Return the finding as a JSON object, with its text and source."""
         made = {**self.row(), "text": self.text}
         made["advice"] = made.pop("advice")  # moves advice behind the text
-        more = {"ruled_out": self.ruled_out, "see": self.see, "source": self.source}
+        more = {"ruled_out": self.ruled_out, "see": self.see, "source": self.source, "explains": [*self.explains]}
         return made | {name: value for name, value in more.items() if value}
 
 

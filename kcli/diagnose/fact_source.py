@@ -61,15 +61,13 @@ class FactSource(RowSource):
             yield from super().read(moved)
         finally:
             self.put_all(last=True)
-            self.put_software()
 
     def put_all(self, last: bool = False) -> None:
-        """Put the rows so far into the store. last: also rows that more packets might complete."""
+        """Put the rows so far into the store. last: also rows that more packets might complete. The store calls
+        functions for the rows of software and versions when a query reads these.
+        """
         self.flush(last)
         self.store.flush()
-
-    def put_software(self) -> None:
-        """Pass the store functions for the rows of software and versions; it calls them when a query reads these."""
         profiles, name_of = self.rows.uses.profiles, self.bodies.name
         self.store.put_late({"software": partial(software, profiles), "offers": partial(offers, profiles, name_of)})
 

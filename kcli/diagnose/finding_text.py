@@ -55,6 +55,8 @@ def finding_text(each: Finding, period: Period = ANY_TIME) -> FindingText:
     details = [("do", each.advice)]
     if each.ruled_out and each.severity != INFO:
         details.append(("ruled out", each.ruled_out))
+    if each.explains:
+        details.append(("explains", f"{', '.join(each.explains)}, reported before"))
     text = f"{each.text}{missing_subject(each)}{time_text(each, period)}"
     return FindingText(each.finding, each.severity, text, tuple(details), each.see)
 

@@ -1,10 +1,12 @@
 """Findings in captures that are still being written, each reported when it first appears."""
 
+from __future__ import annotations
+
 import contextlib
 import select
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,8 +24,7 @@ from kcli.input_names import STDIN
 
 EVERY_S = 5.0  # seconds between two judgements, or SHARE times the processor time of the last one
 SHARE = 10
-KEPT_S = 900.0  # seconds until facts of exchanges are dropped
-FRESH_S = 60.0  # seconds from then to the next judgement: what goes on looks wrong where little of it was seen
+KEPT_S = 450.0  # seconds that facts of exchanges are kept at least, and at most twice as long
 IDLE_S = 0.5  # seconds without a packet until the packets so far are judged
 QUIET_S = 300.0  # seconds without a finding until it is news again
 
@@ -79,9 +80,11 @@ class Follower:
         self.last: Diagnosis | None = None
 
     def judgements(self) -> Iterator[list[Finding]]:
-        """Yield all current findings, at intervals and at the end. InputError at the end, for damaged files."""
+        """Yield all current findings and those that they explain, at intervals and at the end. InputError at the end,
+        for damaged files.
+        """
         due = time.monotonic() + self.every
-        emptied = time.monotonic()
+        aged = time.monotonic()
         damage: InputError | None = None
         try:
             for _ in self.source.read():
@@ -94,11 +97,10 @@ class Follower:
                 found = self.judge()
                 busy = time.process_time() - busy
                 yield found
-                pause = max(self.every, SHARE * busy)
-                if began - emptied > KEPT_S:
-                    self.store.empty()
-                    emptied, pause = began, FRESH_S
-                due = time.monotonic() + pause
+                if began - aged > KEPT_S:
+                    self.store.age()
+                    aged = began
+                due = time.monotonic() + max(self.every, SHARE * busy)
         except InputError as error:
             damage = error
         self.over = True
@@ -123,7 +125,7 @@ class Follower:
         """Do nothing: called when a piece of the captures was read, or no bytes came for a while."""
 
     def judge(self, damage: InputError | None = None) -> list[Finding]:
-        """Return the current findings. damage: see `Diagnosis.trouble`."""
+        """Return the current findings, and those that they explain. damage: see `Diagnosis.trouble`."""
         found = self.last = judge(self.store, self.source.capture.time, self.files, self.scope, damage)
         if found.overview.exchanges:
             every = [*found.findings, *found.explained]
@@ -133,7 +135,7 @@ class Follower:
             self.unknown = [each for each in missing if each.kind not in self.found_kinds]
         self.judged(found.findings)
         self.store.forget()
-        return found.findings
+        return [*found.findings, *found.explained]
 
     def judged(self, found: list[Finding]) -> None:
         """Do nothing: called with the findings, while the store still has the prepared tables."""
@@ -145,34 +147,60 @@ def follow(paths: Sequence[str], scope: Scope, every: float = EVERY_S, **options
     See `Follower`.
     """
     with FactStore() as store:
-        yield from news(Follower(store, paths, scope, every, **options).judgements())
+        yield from News().of(Follower(store, paths, scope, every, **options).judgements())
 
 
-def news(judgements: Iterator[Sequence[Finding]], now: Callable[[], float] = time.monotonic) -> Iterator[Finding]:
-    """Yield each finding when it first appears, and again when it has become graver, or comes back after QUIET_S
-    seconds without it.
-    """
-    reported: dict[str, list[ReportedFinding]] = {}  # by id of finding
-    for found in judgements:
-        at = now()
-        for each in found:
-            earlier = reported.setdefault(each.finding, [])
-            same = next((one for one in earlier if one.is_of(each)), None)
-            if same is None:
-                earlier.append(same := ReportedFinding())
-            if same.is_news(each, at):
+class News:
+    """Chooses the findings of judgements that are news. now: a clock, in seconds."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self.now = now
+        self.known: dict[str, list[KnownFinding]] = {}  # by id of finding
+
+    def of(self, judgements: Iterator[Sequence[Finding]]) -> Iterator[Finding]:
+        """Yield each finding that no other explains when it first appears, and again when it has become graver, or
+        comes back after QUIET_S seconds without it. Its `explains` has the ids of earlier ones that it explains.
+        """
+        for judged in judgements:
+            at = self.now()
+            found = [(each, self.known_of(each)) for each in judged]
+            present = {id(known) for _, known in found}
+            fresh = [(each, known) for each, known in found if known.is_news(each, at, present)]
+            told = [each for each, known in found if known.reported is not None and at - known.seen <= QUIET_S]
+            for each, known in found:
+                known.note(at, present, self.known_of(each.first_cause))
+            for each, known in fresh:
+                known.reported = each
+                each.explains = sorted({one.finding for one in told if one is not each and one.first_cause is each})
                 yield each
+
+    def known_of(self, found: Finding) -> KnownFinding:
+        """Return what is known of a finding, with its names."""
+        alike = self.known.setdefault(found.finding, [])
+        same = next((each for each in alike if each.is_of(found)), None)
+        if same is None:
+            alike.append(same := KnownFinding())
+        for kind in found.subject:
+            same.names.setdefault(kind, set()).update(found.names(kind))
+        return same
+
+    def reported(self) -> list[Finding]:
+        """Return the findings so far, without those that others turned out to explain."""
+        every = (each for alike in self.known.values() for each in alike)
+        return [each.reported for each in every if each.reported is not None and each.cause is None]
 
 
 @dataclass(slots=True)
-class ReportedFinding:
-    """A finding that was reported. severity: as reported; None: not yet. names: those of its subject so far, by kind.
-    seen: when it was last found.
+class KnownFinding:
+    """A finding of several judgements. reported: as it was last reported; None: not yet. names: those of its subject so
+    far, by kind. seen: when it was last found. cause: what explained it, last at `caused`.
     """
 
-    severity: str | None = None
+    reported: Finding | None = None
     names: dict[str, set[str]] = field(default_factory=dict)
     seen: float = 0.0
+    cause: KnownFinding | None = None
+    caused: float = 0.0
 
     def is_of(self, found: Finding) -> bool:
         """Return whether a finding is this one: they share a name of each kind that both have. So a finding with one
@@ -180,11 +208,22 @@ class ReportedFinding:
         """
         return all(not self.names[kind].isdisjoint(found.names(kind)) for kind in self.names.keys() & found.subject)
 
-    def is_news(self, found: Finding, at: float) -> bool:
-        """Note that it was found at this time, and return whether it is to be reported."""
+    def is_news(self, found: Finding, at: float, present: Collection[int]) -> bool:
+        """Return whether it is to be reported when it is found at this time. present: the ids of all that are."""
+        if found.cause is not None or self.outlives_cause(at, present):
+            return False
         rank = SEVERITIES.index
-        is_news = self.severity is None or rank(found.severity) < rank(self.severity) or at - self.seen > QUIET_S
-        self.severity, self.seen = found.severity if is_news else self.severity, at
-        for kind in found.subject:
-            self.names.setdefault(kind, set()).update(found.names(kind))
-        return is_news
+        earlier = self.reported
+        return earlier is None or rank(found.severity) < rank(earlier.severity) or at - self.seen > QUIET_S
+
+    def outlives_cause(self, at: float, present: Collection[int]) -> bool:
+        """Return whether only its cause is no longer found, as facts are dropped after a while."""
+        return self.cause is not None and id(self.cause) not in present and at - self.caused <= KEPT_S
+
+    def note(self, at: float, present: Collection[int], cause: KnownFinding) -> None:
+        """Note that it was found at this time. cause: the first cause, or itself."""
+        self.seen = at
+        if cause is not self:
+            self.cause, self.caused = cause, at
+        elif not self.outlives_cause(at, present):
+            self.cause = None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.clock import instant
 from kcli.capture.names import counted_by, names_by
+from kcli.capture.wanted import matches
 from kcli.input_names import STDIN
 
 if TYPE_CHECKING:
@@ -56,16 +58,16 @@ def unknown_names(
     findings: Iterable[Finding],
     options: Mapping[str, Any],
 ) -> Iterator[Unknown]:
-    """Yield the names of a scope that are in no fact, finding or exchange. Facts cover only what rules ask for, so a
-    name without facts is looked up in the captures again, except on standard input.
+    """Yield the names of a scope that fit nothing in facts, findings and exchanges. Facts cover only what rules ask
+    for, so a name without facts is looked up in the captures again, except on standard input.
     """
     found = [*findings]
     for kind, name in scope.named():
         facts = names_in(store, kind)
-        if name in facts or any(name in each.names(kind) for each in found):
+        if any(matches(each, name) for each in chain(facts, *(each.names(kind) for each in found))):
             continue
         counted = [] if STDIN in paths else names_by(kind, counted_by(kind, paths, DecodeOptions(**options)))
-        if name not in counted:
+        if not any(matches(each, name) for each in counted):
             yield Unknown(kind, name, tuple(counted or sorted(facts - {""})))
 
 

@@ -1,10 +1,10 @@
 """The choice of findings: of a group, a client, a topic, or a time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from kcli.capture.kafka.clock import instant
+from kcli.capture.wanted import matches
 from kcli.diagnose.store import FactStore
 from kcli.finding import Finding
 
@@ -13,6 +13,7 @@ from kcli.finding import Finding
 class Scope:
     """The choice of findings; None: all. Rules still compare with facts about other names and times.
 
+    group, client, topic: a name, list or pattern (see `kcli.capture.wanted`).
     since, until: ns since 1970, compared with the time of a finding's evidence; a finding without times passes.
     """
 
@@ -33,17 +34,22 @@ class Scope:
         bounds = (("since", self.since), ("until", self.until))
         return " ".join(f"{word} {instant(ns)}" for word, ns in bounds if ns is not None)
 
-    def includes(self, finding: Finding, groups: dict[str, list[str]], topics: set[str]) -> bool:
-        """Return whether a finding is about the chosen names. groups: group ids by client; topics: the names of the
-        chosen topic, if that is an id.
+    def includes(self, finding: Finding, groups: Mapping[str, Sequence[str]], ids: Mapping[str, str]) -> bool:
+        """Return whether a finding may concern the chosen names. groups: group ids by client; ids: topic ids by
+        name.
         """
-        return self.is_in_time(finding) and all(
-            wanted is None or kinds_match(finding, kinds, {wanted, *more})
-            for wanted, kinds, more in (
-                (self.group, ("group", "client"), {each for each, found in groups.items() if self.group in found}),
-                (self.client, ("client", "group"), set(groups.get(self.client or "", ()))),
-                (self.topic, ("topic",), topics),
-            )
+
+        def members(group: str) -> list[str]:
+            return [client for client, joined in groups.items() if group in joined]
+
+        def name_and_id(topic: str) -> list[str]:
+            return [topic, *([ids[topic]] if topic in ids else [])]
+
+        return (
+            self.is_in_time(finding)
+            and may_concern(finding, "group", self.group, {"client": lambda name: groups.get(name, ())})
+            and may_concern(finding, "client", self.client, {"group": members})
+            and may_concern(finding, "topic", self.topic, {"topic": name_and_id})
         )
 
     def is_in_time(self, finding: Finding) -> bool:
@@ -59,10 +65,18 @@ class Scope:
 ALL = Scope()
 
 
-def kinds_match(finding: Finding, kinds: Sequence[str], names: set[str]) -> bool:
-    """Return whether a finding's subject has none of these kinds, or one of the chosen names."""
-    subject_names = [finding.names(kind) for kind in kinds if kind in finding.subject]
-    return not subject_names or not names.isdisjoint(chain.from_iterable(subject_names))
+def may_concern(
+    finding: Finding, kind: str, wanted: str | None, more: Mapping[str, Callable[[str], Iterable[str]]]
+) -> bool:
+    """Return whether a finding's subject has no name of this kind or those of `more`, or has a name that is wanted or
+    stands for one. more: by kind, returns the names for which a name stands. They don't bring back what "!" leaves out.
+    """
+    if wanted is None:
+        return True
+    named = finding.names(kind)
+    others = [] if named and wanted.startswith("!") else [(each, name) for each in more for name in finding.names(each)]
+    stands_for = (name for each, other in others for name in more[each](other))
+    return not (named or others) or any(matches(each, wanted) for each in (*named, *stands_for))
 
 
 def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Finding]:
@@ -70,7 +84,5 @@ def in_scope(store: FactStore, found: list[Finding], scope: Scope) -> list[Findi
     if scope == ALL:
         return found
     groups = {row["client_id"]: row["groups"] for row in store.ask("SELECT client_id, groups FROM client_groups")}
-    named = {
-        row["topic"] for row in store.ask("SELECT topic, topic_id FROM topic_names") if row["topic_id"] == scope.topic
-    }
-    return [each for each in found if scope.includes(each, groups, named)]
+    ids = {row["topic"]: row["topic_id"] for row in store.ask("SELECT topic, topic_id FROM topic_names")}
+    return [each for each in found if scope.includes(each, groups, ids)]

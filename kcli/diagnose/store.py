@@ -70,6 +70,7 @@ class FactStore(RuleTables):
         self.buffered: dict[str, list[Any]] = {}
         self.buffered_bytes = 0
         self.files: dict[str, list[Path]] = {}  # with rows of each table, in order of arrival
+        self.aged: dict[str, int] = {}  # rows of each table that the next call of `age` forgets, the first ones
         self.unjoined = 0  # IP fragments of incomplete datagrams
         self.nameless = False  # whether a row has a topic id without a name
         self.nameless_ids: set[str] = set()  # topic ids without a name in rows of partitions
@@ -94,6 +95,10 @@ class FactStore(RuleTables):
         self.late.update(tables)
 
     def put_batch(self, table: str, batch: Any) -> None:
+        """Add a record batch of new rows."""
+        self.add(table, batch)
+
+    def add(self, table: str, batch: Any) -> None:
         """Add a record batch."""
         if table in OF_TOPICS and batch.column("topic").null_count:
             self.nameless = True
@@ -341,12 +346,9 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         """Register a table's rows in DuckDB; see RuleTables."""
         import pyarrow
 
-        if table in self.late:
-            self.rows[table] = [*self.late.pop(table)()]
-            self.store(table)
-        batches = [*self.with_same_types(table, self.batches(table))] or [
-            batch_of_rows([], schema_of(self.columns[table]))
-        ]
+        batches = [*self.with_same_types(table, self.batches(table))]
+        if table in self.late or not batches:
+            batches.append(batch_of_rows([*self.late.get(table, list)()], schema_of(self.columns[table])))
         if self.words is not None and table not in self.words.columns:
             batches = [*map(self.words.keyed, batches)]
         rows = pyarrow.Table.from_batches(batches)
@@ -397,14 +399,30 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         for each in (self.views_made, self.kinds_made, self.announced, self.lean):
             each.clear()
 
-    def empty(self) -> None:
-        """Forget the rows of exchanges and connections. Names of topics and the like are kept."""
+    def age(self) -> None:
+        """Forget the rows of exchanges and connections from before the last call. Those since then are kept, and so are
+        names of topics and the like. Prepared tables have to be forgotten before.
+        """
+        recent = {table: [*rows_from(self.aged.get(table, 0), self.batches(table))] for table in OF_TRAFFIC}
         for table in OF_TRAFFIC:
             self.buffered_bytes -= sum(each.nbytes for each in self.buffered.pop(table, ()))
             for path in self.files.pop(table, ()):
                 path.unlink()
-        self.words, self.nameless = None, False
+        words, self.words, self.nameless = self.words, None, False
         self.nameless_ids.clear()
+        for table, batches in recent.items():
+            self.aged[table] = sum(each.num_rows for each in batches)
+            while batches:
+                batch = batches.pop(0)
+                self.add(table, batch if words is None else words.worded(table, batch))
+
+
+def rows_from(first: int, batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the rows of record batches from a number on."""
+    for batch in batches:
+        if first < batch.num_rows:
+            yield batch.slice(first)
+        first = max(first - batch.num_rows, 0)
 
 
 def without(rows: Any, name: str, values: Collection[Any], *, where_they_are: bool) -> Any:

@@ -11,7 +11,7 @@ import numpy
 import pyarrow
 
 from kcli.core.columns.numbers import put_numbers
-from kcli.tables.arrays import batch_of_columns, integers
+from kcli.tables.arrays import batch_of_columns, integers, numbered, rows_at
 from kcli.tables.definition import Column, schema_of
 
 MOST_WORDS = 4096  # most texts of an ENUM type, as DuckDB compares such types text by text, again and again
@@ -87,6 +87,15 @@ class Numbers:
         put_numbers(self.places, codes, bits, indices.offset, made)
         return made
 
+    def texts(self, column: Any, kind: Any) -> Any:
+        """Return an Arrow column of numbers as one of an Arrow type of text."""
+        numbers = numpy.frombuffer(column.buffers()[1], str(column.type))[column.offset :][: len(column)]
+        used, places = numpy.unique(numbers, return_inverse=True)
+        words = rows_at(self.table().column("word").combine_chunks(), used).to_pylist()
+        return numbered([word if number else None for number, word in zip(used, words, strict=True)], places).array(
+            kind
+        )
+
     def column(self, numbers: Any) -> Any:
         """Return numbers as an Arrow column. In a key, 0 becomes null."""
         return integers(numbers, self.kind.name, numbers == 0 if self.is_key else None)
@@ -112,18 +121,29 @@ class Words:
     def __init__(self) -> None:
         self.kinds: dict[str, Numbers] = {}
         self.columns: dict[str, dict[str, str]] = {}  # by table: the kind of each text column
+        self.texts: dict[str, dict[str, Any]] = {}  # by table: the Arrow type of each text column
 
     def numbered(self, table: str, batch: Any) -> Any:
         """Return a record batch with numbers in place of texts."""
-        found = self.columns.setdefault(table, {})
+        found, types = self.columns.setdefault(table, {}), self.texts.setdefault(table, {})
         made = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if not (pyarrow.types.is_dictionary(column.type) or pyarrow.types.is_string(column.type)):
                 made.append(column)
                 continue
+            types.setdefault(name, column.type)
             numbers = self.numbers(found.setdefault(name, kind_of_texts(name)))
             made.append(numbers.column(self.named(numbers, name, column, batch)))
         return pyarrow.record_batch(made, names=batch.schema.names)
+
+    def worded(self, table: str, batch: Any) -> Any:
+        """Return a record batch of `numbered` with its texts; those that stood in for null remain."""
+        types = self.texts.get(table, {})
+        columns = (
+            self.numbers(self.columns[table][name]).texts(column, types[name]) if name in types else column
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        )
+        return pyarrow.record_batch([*columns], names=batch.schema.names)
 
     def numbers(self, kind: str) -> Numbers:
         """Return the numbers for a kind of text."""

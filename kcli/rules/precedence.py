@@ -25,11 +25,10 @@ def without_consequences(
     causes = Causes(found, {rule.finding: rule.explains for rule in rules}, apart)
     explained: list[Finding] = []
     for each in found:
-        cause = causes.first(each)
-        if cause is not None:
-            each.explained_by = cause.finding
+        each.cause = causes.first(each)
+        if each.cause is not None:
             explained.append(each)
-    return [each for each in found if each.explained_by is None], explained
+    return [each for each in found if each.cause is None], explained
 
 
 class Causes:

@@ -28,6 +28,9 @@ def test_a_mistyped_name_is_told_with_the_names_that_there_are(least: int, monke
     assert found.judged and not found.findings
     known = diagnose([PRICING], Scope("pricing-cache", "pricing-cache-1", "pricing"))
     assert not known.unknown and [each.finding for each in known.findings] == ["busy-fetch"]
+    chosen = diagnose([PRICING], Scope("pricing-*", "!nobody", "x,pri*"))
+    assert not chosen.unknown and [each.finding for each in chosen.findings] == ["busy-fetch"]
+    assert [each.name for each in diagnose([PRICING], Scope("shipping-*")).unknown] == ["shipping-*"]
 
 
 def test_a_name_of_one_of_several_captures_is_known() -> None:

@@ -40,8 +40,35 @@ def test_a_time_chooses_what_is_told_and_not_what_is_judged() -> None:
 def test_the_time_of_a_finding_overlaps(since: int | None, until: int | None, told: bool) -> None:
     finding = Finding("f", "info", {}, {"from": "1970-01-01T00:00:10.000000Z", "to": "1970-01-01T00:00:12.000000Z"}, "")
     scope = Scope(since=since and since * S, until=until and until * S)
-    assert scope.includes(finding, {}, set()) == told
-    assert scope.includes(Finding("packet-loss", "info", {}, {}, ""), {}, set())  # sums have no times
+    assert scope.includes(finding, {}, {}) == told
+    assert scope.includes(Finding("packet-loss", "info", {}, {}, ""), {}, {})  # sums have no times
+
+
+@pytest.mark.parametrize(
+    ("scope", "told"),
+    [
+        (Scope(client="web-*"), "web others"),
+        (Scope(client="!web-?"), "job others"),
+        (Scope(client="!web-1"), "web job others"),
+        (Scope(client="agent"), "web others"),  # it is of the same group
+        (Scope(client="web-1,job"), "web job others"),
+        (Scope(client="web-[3-9]"), "others"),
+        (Scope(group="ship*"), "web others"),
+        (Scope(group="!shipping"), "job others"),
+        (Scope(topic="ord*"), "web job others"),
+        (Scope(topic="id-of-*"), "web job others"),
+        (Scope(topic="!orders"), "web others"),
+    ],
+)
+def test_names_are_chosen_as_by_other_commands(scope: Scope, told: str) -> None:
+    found = [
+        Finding("web", "info", {"client": ["web-1", "web-2"], "group": "shipping"}, {}, ""),
+        Finding("job", "info", {"client": "job", "topic": "orders"}, {}, ""),
+        Finding("others", "info", {"node": 3}, {}, ""),
+    ]
+    groups = {"web-1": ["shipping"], "agent": ["shipping"], "job": ["jobs"]}
+    told_of = [each.finding for each in found if scope.includes(each, groups, {"orders": "id-of-orders"})]
+    assert told_of == told.split()
 
 
 def test_a_time_without_a_packet_is_told_as_a_name_that_is_not_there() -> None:

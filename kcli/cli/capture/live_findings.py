@@ -63,5 +63,6 @@ def put_note(line: bytes) -> None:
     from kcli.diagnose.finding_text import finding_text
 
     found = finding_text(Finding(**json.loads(line)))
-    warn(f"{found.severity} {found.finding}: {found.text}; do: {found.details[0][1]}")
+    details = "".join(f"; {name}: {text}" for name, text in found.details if name != "ruled out")
+    warn(f"{found.severity} {found.finding}: {found.text}{details}")
     sys.stderr.flush()

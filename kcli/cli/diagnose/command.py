@@ -36,9 +36,15 @@ if TYPE_CHECKING:
 @format_option(
     ("text", "jsonl", "json"), "The output format; json also has the parts that could not be judged.", default="text"
 )
-@click.option("--group", metavar="G", help="Only findings that may concern this consumer group.")
-@click.option("--client", "--client-id", metavar="ID", help="Only findings that may concern this client.")
-@click.option("--topic", metavar="T", help="Only findings that may concern this topic.")
+@click.option(
+    "--group",
+    metavar="G,...",
+    help="Only findings that may concern these consumer groups; * and ? are wildcards, with ! in front: all but these.",
+)
+@click.option(
+    "--client", "--client-id", metavar="ID,...", help="Only findings that may concern these clients, as --group."
+)
+@click.option("--topic", metavar="T,...", help="Only findings that may concern these topics, as --group.")
 @choosing_findings()
 @refused("a finding is about many exchanges; --client, --group, --topic, --since and --until choose them", "--where")
 @click.option("--follow", is_flag=True, help="Read a live stream, and show each finding when it appears.")
@@ -124,15 +130,14 @@ def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], optio
     """Write each finding when it appears, and at the end what was checked. Return the exit code."""
     from kcli.diagnose import INFO
     from kcli.diagnose.finding_text import checked_text
-    from kcli.diagnose.following import news
+    from kcli.diagnose.following import News
 
-    write, shown = Lines(out).line, list[Any]()
+    write, news = Lines(out).line, News()
     is_text = options["format_"] == "text"
     colour, room = options["output"] is None and shows_colour(sys.stdout), terminal_room(options["output"])
     with following(paths, scope, read, options) as follower:
         try:
-            for each in news(judgements_of(follower, quiet=options["quiet"])):
-                shown.append(each)
+            for each in news.of(judgements_of(follower, quiet=options["quiet"])):
                 lines = finding_lines(each, room, colour=colour, whole=True) if is_text else [dumps(each.as_json())]
                 for line in lines:
                     write(line)
@@ -141,7 +146,7 @@ def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], optio
             if not follower.over:
                 raise
         finally:
-            if (whole := follower.whole(shown)) is not None and not follower.unknown:
+            if (whole := follower.whole(news.reported())) is not None and not follower.unknown:
                 for line in checked_lines(whole, room) if is_text else ():
                     write(line)
                 if not is_text and not options["quiet"]:
@@ -149,7 +154,7 @@ def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], optio
                 out.flush()
     if whole is not None and whole.damage is not None:
         raise whole.damage
-    return 1 if follower.unknown or any(each.severity != INFO for each in shown) else 0
+    return 1 if follower.unknown or any(each.severity != INFO for each in news.reported()) else 0
 
 
 def judgements_of(follower: Follower, *, quiet: bool) -> Iterator[list[Finding]]:

@@ -60,7 +60,7 @@ WHERE cut >= 2 OR refused >= 2
     "sasl.oauthbearer.method=oidc; Python: the token provider must not return an old one), and use a client that "
     "re-authenticates (KIP-368: Java 2.2, librdkafka 2.2); or raise connections.max.reauth.ms and the lifetime of "
     "tokens",
-    see="decode pcap {files} --api SaslAuthenticate",
+    see="decode pcap {files} --client {client_id} --api SaslHandshake,SaslAuthenticate",
     source="connections.max.reauth.ms; KIP-368",
     explains={"auth-failure": ("client",), "connection-churn": ("client",), "errors-again": ("client",)},
 )

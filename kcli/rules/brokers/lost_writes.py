@@ -83,8 +83,8 @@ WHERE batches >= 3 OR goes_beyond
     advice="the new leader lacked them: acks=all with min.insync.replicas of at least 2, and "
     "unclean.leader.election.enable=false for {topic}; write them again if their source has them; consumers may have "
     "read them",
-    see='sql "SELECT p.timestamp, p.server, p.client_id, base_offset FROM produce_partitions p '
-    "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic) = '{topic}' ORDER BY p.timestamp\" "
+    see='sql "SELECT partition, p.timestamp, p.server, p.client_id, base_offset FROM produce_partitions p '
+    "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic) = '{topic}' ORDER BY ALL\" "
     "{files}",
     source="unclean.leader.election.enable, min.insync.replicas; KIP-966",
     explains={"offset-out-of-range": ("topic",)},

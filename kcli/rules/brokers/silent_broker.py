@@ -144,7 +144,7 @@ SELECT broker, broker_name, requests, connections, longest_ms, silences, l.clien
             THEN 'look at broker {{broker_name}} (a process that is stopped or swapped out, a disk that hangs, a long '
                  'GC pause), and at the followers of its partitions: acks=all waits for those in sync'
             END AS advised,
-       CASE WHEN ended = 1 THEN 'decode pcap {{files}} --slower-than 1s' END AS look
+       CASE WHEN ended = 1 THEN 'decode pcap {{files}} --slower-than 1s --connection {{server}}' END AS look, l.server
 FROM longest l JOIN brokers b ON l.server = b.server JOIN others o ON l.server = o.server
 WHERE place = 1
 """,
@@ -155,7 +155,8 @@ WHERE place = 1
     ruled_out="its host and the network: TCP acknowledges what clients send{asked}",
     advice="look at broker {broker_name}: is its process stopped or swapped out, does its disk hang, is a GC "
     "pause this long? Take a thread dump (jstack), then restart it; its leaders move only when it loses its session",
-    see="sql \"SELECT * FROM undecodable WHERE event = 'unanswered-at-end'\" {files}",
+    see="sql \"SELECT timestamp, connection, reason FROM undecodable WHERE event = 'unanswered-at-end' AND "
+    "connection LIKE '{server}-%'\" {files}",
     source="request.timeout.ms 30000, broker.session.timeout.ms 9000 (KRaft)",
     explains={
         **dict.fromkeys(

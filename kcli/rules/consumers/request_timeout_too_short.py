@@ -115,8 +115,9 @@ WHERE moments >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= grea
     ruled_out="the broker: it closes no connection, and answers others",
     advice="set request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, and above the time "
     "that acks=all takes",
-    see='sql "SELECT connection, opened, closed, closed_by, unanswered FROM connections '
-    "WHERE client_id = '{client_id}'\" {files}",
+    see='sql "SELECT client_id, connection, last_request, closed, closed_by, '
+    "date_diff('millisecond', last_request, closed) AS ms_between, unanswered FROM connections "
+    "WHERE client_id = '{client_id}' ORDER BY closed\" {files}",
     source="request.timeout.ms 30000 (consumer, producer), fetch.max.wait.ms 500",
     explains={
         "connection-churn": ("client",),

@@ -44,7 +44,9 @@ HAVING count(*) >= 3 AND count(*) >= 2 * coalesce(f.connections, 0)
     advice="look for a smaller MTU between host {host} and the brokers (VPN, tunnel, overlay network) and for a "
     "firewall that drops ICMP 'fragmentation needed': ping -M do -s 1472 finds the size that passes; lower the MTU of "
     "{host}, or clamp the MSS on the router",
-    see="stats {files} --by connection",
+    see='sql "SELECT connection, client_id, client_segments, client_holes, client_retransmissions, server_segments, '
+    "server_holes, server_retransmissions FROM connections ORDER BY client_holes + server_holes DESC, connection\" "
+    "{files}",
     source="RFC 1191, RFC 2923 (black holes)",
     rests_on=("stuck",),
     explains={

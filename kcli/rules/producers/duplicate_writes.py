@@ -1,7 +1,7 @@
 """A producer without idempotence writes records twice as it retries."""
 
 from kcli.rules.prepared import OF_BATCH
-from kcli.rules.rule import Rule
+from kcli.rules.rule import OF_TOPIC, Rule
 
 # The same batch is written twice, byte for byte. Or, if the client packs records anew, offsets grow by more than all
 # producers' answered batches. Each such jump is at most as many records as the client sent just before in requests that
@@ -96,7 +96,7 @@ found AS (
 SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(batches) AS weight, max(how) AS how,
        min(began_ns) AS first_ns, max(ended_ns) AS last_ns,
        CASE WHEN max(how) != 'byte for byte'
-            THEN 'decode pcap {{files}} --client {{client_id}} --api Produce' END AS look,
+            THEN 'decode pcap {{files}} --client {{client_id}} --api Produce --where "latency_ms IS NULL"' END AS look,
        CASE WHEN max(how) = 'byte for byte' THEN 'records that are only similar: timestamps and checksums are equal'
             ELSE 'other writers: the offsets that no response names are at most as many as its unanswered records'
             END AS not_so,
@@ -113,7 +113,8 @@ HAVING sum(batches) >= 3
     ruled_out="{not_so}",
     advice="set enable.idempotence to true (the default of Java since 3.0; librdkafka needs it set), and a "
     "delivery timeout above the time that responses take",
-    see="sql \"SELECT crc, count(*) FROM record_batches WHERE api = 'PRODUCE' GROUP BY crc HAVING count(*) > 1\" "
-    "{files}",
+    see='sql "SELECT client_id, partition, crc, count(*) AS copies, min(p.timestamp) AS first, max(p.timestamp) AS '
+    f"last FROM record_batches p {OF_TOPIC} AND client_id = '{{client_id}}' AND api = 'PRODUCE' GROUP BY ALL "
+    'HAVING count(*) > 1 ORDER BY first" {files}',
     source="enable.idempotence; KIP-98",
 )

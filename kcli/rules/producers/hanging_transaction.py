@@ -185,7 +185,7 @@ FROM found
     advice=f"end it, {ABORT}{WHY} The capture does not show its transaction.timeout.ms, after which it ends by itself",
     see='sql "SELECT partition, last_stable_offset, min(timestamp) AS since, max(timestamp) AS until, '
     f"max(high_watermark) AS high_watermark FROM fetch_partitions p {OF_TOPIC} "
-    'AND last_stable_offset < high_watermark GROUP BY ALL ORDER BY since" {files}',
+    'AND last_stable_offset < high_watermark GROUP BY ALL ORDER BY max(timestamp) - min(timestamp) DESC" {files}',
     source="transaction.timeout.ms 60000, transaction.max.timeout.ms 900000; KIP-664",
     explains={"consumer-stuck": ("topic",), "lagging-consumer": ("topic",), "busy-fetch": ()},
 )

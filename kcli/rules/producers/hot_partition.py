@@ -67,7 +67,7 @@ WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.
     ruled_out="a short sample: {batches} batches in {seconds} s",
     advice="choose another key or partitioner; split the key that most records have (a suffix), or aggregate it before",
     # The finding gives the shares of the partitions already; the key is what makes one hot.
-    see=f'sql "SELECT key, count(*) AS records FROM records p {OF_TOPIC} '
+    see=f'sql "SELECT client_id, key, count(*) AS records FROM records p {OF_TOPIC} '
     "AND partition = '{hottest}' AND client_id = '{client_id}' GROUP BY ALL ORDER BY records DESC LIMIT 10\" {files}",
     source="KIP-794 (partitioner.adaptive.partitioning.enable is for records without keys)",
 )
