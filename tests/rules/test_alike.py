@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND, Wire
-from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, fetched, found, told
+from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, fetched, found, produced, told
 from tests.rules.test_lively import given
 from tests.rules.test_seen_in_part import writes
 from tests.rules.test_sharing import later
@@ -45,6 +47,25 @@ def test_a_follower_is_to_blame_for_the_waits_that_its_pauses_make_up(tmp_path: 
     assert not found(tmp_path, *busy, follows(1, 47000, 120))
     finding = told(found(tmp_path, *busy[:2], follows(3, 47001, 700), follows(1, 47000, 5)), "slow-replication")
     assert finding.subject["broker"] == ["3"]
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_leader_waits_for_a_follower_that_died(dies: bool, tmp_path: Path) -> None:
+    """All its writes are answered at once when the follower leaves the ISR; commits of offsets wait likewise."""
+    follower, other = follows(1, 47000, 5), Talk("all", 42000)
+    if dies:
+        follower.packets = [each for each in follower.packets if each.ns < other.wire.now + 20 * SECOND]
+    produced(other, 40, 0)
+    for number in range(100, 120):
+        other.wire.client(request(0, 9, number, {"acks": -1, "topicData": []}, other.client)).now += SECOND // 2
+    for number in range(100, 120):
+        other.wire.server(response(0, 9, number, {"responses": []}))
+    produced(other, 40, 0)
+    commits = Talk("commits", 42001)
+    for number in range(30):
+        commits.call(8, 3, {"groupId": "g", "topics": []}, {"topics": []}, wait=2 * SECOND if number < 12 else 0)
+    told_of = [each.finding for each in found(tmp_path, other, follower, commits, writes("one", 43000, 2, 1, []))]
+    assert told_of == (["slow-replication"] if dies else [])
 
 
 def test_who_waits_for_a_topic_that_does_not_exist_is_not_stuck(tmp_path: Path) -> None:

@@ -55,7 +55,14 @@ def test_a_stop_without_leaders_handed_over_may_be_a_kill(tmp_path: Path) -> Non
     [stop] = diagnose([str(tmp_path / "b.pcap")]).findings
     assert (stop.finding, stop.severity, stop.evidence["handed_over"]) == ("broker-restart", "info", 0)
     assert " stopped, in order or killed while idle, " in stop.text and "no response named a new leader" in stop.text
-    assert stop.advice.startswith("read the end of the log of that broker")
+    assert stop.advice.startswith("read the end of its log") and stop.text.startswith("broker ")
+
+
+def test_a_controller_that_stops_is_called_one(tmp_path: Path) -> None:
+    alive = {"brokerId": 1, "brokerEpoch": 1, "currentMetadataOffset": 1, "wantFence": False, "wantShutDown": False}
+    named(tmp_path, Talk("1", 43000, broker=3).call(63, 0, alive, {}).wire, *outage(26 * SECOND))
+    [stop] = diagnose([str(tmp_path / "b.pcap")]).findings
+    assert stop.finding == "broker-restart" and stop.text.startswith("controller ")
 
 
 def looks(times: int) -> Talk:

@@ -613,6 +613,17 @@ def transactional(producer_id: int) -> bytes:
     return checked(bytes(data))
 
 
+def held_back(reader: Talk, records: int) -> None:
+    """Read up to a last stable offset that stands still."""
+    asked = {
+        "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": 0, "sessionEpoch": -1,
+        "isolationLevel": 1, "topics": [{"topic": "orders", "partitions": [{"partition": 3, "fetchOffset": 1234}]}],
+    }  # fmt: skip
+    given = {"partitionIndex": 3, "errorCode": 0, "highWatermark": 1235 + records, "lastStableOffset": 1234,
+             "logStartOffset": 7}  # fmt: skip
+    reader.call(1, 11, asked, {"errorCode": 0, "responses": [{"topic": "orders", "partitions": [given]}]})
+
+
 @pytest.mark.parametrize(
     ("timeout", "advised"),
     [
@@ -634,17 +645,29 @@ def test_when_a_transaction_ends_by_itself(timeout: int, advised: str, tmp_path:
     part = {"index": 3, "errorCode": 0, "baseOffset": 1234}
     writer.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]})
     for number in range(30):
-        asked = {
-            "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionId": 0, "sessionEpoch": -1,
-            "isolationLevel": 1, "topics": [{"topic": "orders", "partitions": [{"partition": 3, "fetchOffset": 1234}]}],
-        }  # fmt: skip
-        given = {"partitionIndex": 3, "errorCode": 0, "highWatermark": 1235 + number, "lastStableOffset": 1234,
-                 "logStartOffset": 7}  # fmt: skip
-        reader.call(1, 11, asked, {"errorCode": 0, "responses": [{"topic": "orders", "partitions": [given]}]})
+        held_back(reader, number)
     finding = told(found(tmp_path, writer, reader), "hanging-transaction", client="writer", partition="orders-3")
     assert re.match(advised, finding.advice), finding.advice
     assert "--bootstrap-server 10.0.0.2:9092 abort --topic orders --partition 3 --start-offset 1234" in finding.advice
     assert finding.evidence["transaction_timeout_ms"] == timeout
+
+
+@pytest.mark.parametrize("until", [3, 26])
+def test_a_transaction_that_its_producer_still_writes_does_not_hang(until: int, tmp_path: Path) -> None:
+    writer, reader = Talk("writer", 46000), Talk("reader", 46001)
+    for number in range(28):
+        parts = [{"index": 3, "records": transactional(6)}]
+        asked = {"transactionalId": "t", "acks": -1, "topicData": [{"name": "orders", "partitionData": parts}]}
+        part = {"index": 3, "errorCode": 0, "baseOffset": 1234 + number}
+        answer = {"responses": [{"name": "orders", "partitionResponses": [part]}]}
+        if number < until:
+            writer.call(0, 9, asked, answer)
+        held_back(reader, number)
+    findings = found(tmp_path, writer, reader)
+    if until == 3:
+        told(findings, "hanging-transaction", client="writer")
+    else:
+        assert not findings
 
 
 @pytest.mark.parametrize("answered", ["orders", None])

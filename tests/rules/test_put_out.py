@@ -72,6 +72,39 @@ def test_a_producer_at_work_is_put_out_once_and_ends(tmp_path: Path) -> None:
     assert not found(tmp_path, *id_taken(8, comes_back=False)) and not worth_a_word(tmp_path), "a restart"
 
 
+@pytest.mark.parametrize(("other", "cause"), [(False, "errors-again"), (True, "transactional-id-clash")])
+def test_an_unknown_producer_id_is_another_producers_or_expired(other: bool, cause: str, tmp_path: Path) -> None:
+    start = {"transactionalId": "pay", "transactionTimeoutMs": 60_000, "producerId": -1, "producerEpoch": -1}
+    talks = []
+    for number in range(5):
+        talk, rival = Talk("nightly", 42000 + number), Talk("rival", 43000 + number)
+        talk.wire.now += 20 * number * SECOND
+        who = {"transactionalId": "pay", "producerId": 2 * number, "producerEpoch": 0, "committed": True}
+        talk.call(22, 4, start, {"errorCode": 0, "producerId": 2 * number, "producerEpoch": 0})
+        talk.call(26, 3, who, {"errorCode": 0}, 14 * SECOND).call(26, 3, who, {"errorCode": 49})
+        rival.wire.now = talk.wire.now - 5 * SECOND
+        talks += (
+            [talk, rival.call(22, 4, start, {"producerId": 2 * number + 1, "producerEpoch": 0})] if other else [talk]
+        )
+    finding = told(found(tmp_path, *talks), cause)
+    assert other or "had forgotten its transactional.id: nightly pauses" in finding.advice
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_producer_aborts_its_transactions(every: int, tmp_path: Path) -> None:
+    """Of those that commit two of three one hears nothing."""
+    talk = Talk("copier")
+    for number in range(36):
+        who = {"transactionalId": "copy", "producerId": 7, "producerEpoch": 0, "committed": number % every != 0}
+        talk.call(26, 3, who, {"errorCode": 0})
+    findings = found(tmp_path, talk)
+    if every == 1:
+        finding = told(findings, "transactions-aborted", transactionalId="copy", client=["copier"])
+        assert "36 of 36 in 17.6 s" in finding.text
+    else:
+        assert not findings
+
+
 @pytest.mark.parametrize(("partition", "is_stuck"), [(0, True), (1, False)])
 def test_a_member_that_was_stuck_before(partition: int, is_stuck: bool, tmp_path: Path) -> None:
     """It beats; what grows is a partition that another of its group reads, or one that nobody of it asks for."""

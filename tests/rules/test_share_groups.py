@@ -6,6 +6,7 @@ import pytest
 
 from kcli.diagnose import diagnose
 from tests.capture.wires import pcap
+from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, fetched, found, told
 
 TOPIC = "AAAAAAAAAAAAAAAAAAAAqg"
@@ -60,7 +61,8 @@ def test_a_member_of_a_share_group_that_accepts_or_still_works(tmp_path: Path) -
 def grown(talk: Talk, seconds: int, records: int) -> Talk:
     """Write to the topic of the share group."""
     for number in range(seconds):
-        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"topicId": TOPIC, "partitionData": [{"index": 0}]}]}
+        parts = [{"index": 0, "records": batch_bytes([(b"k", b"v")])}]
+        asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"topicId": TOPIC, "partitionData": parts}]}
         part = {"index": 0, "errorCode": 0, "baseOffset": number * records}
         talk.call(0, 13, asked, {"responses": [{"topicId": TOPIC, "partitionResponses": [part]}]}, SECOND)
     return talk
@@ -74,6 +76,26 @@ def test_a_share_group_that_falls_behind(records: int, tmp_path: Path) -> None:
         assert "it acknowledged 180 while" in finding.text and "--api ShareFetch" in finding.see
     else:
         assert not findings
+
+
+@pytest.mark.parametrize("renews", [False, True])
+def test_a_member_of_a_share_group_that_does_nothing(renews: bool, tmp_path: Path) -> None:
+    """One that renews its locks works."""
+    member, beats, source = Talk("worker"), Talk("worker", 40001), Talk("source", 41000)
+    shared(member, 2, ACCEPT)
+    for number in range(20 if renews else 0):
+        part = {"partitionIndex": 0, "acknowledgementBatches": []}
+        asked = {"groupId": "crew", "memberId": "worker", "shareSessionEpoch": 2 + number, "isRenewAck": True,
+                 "topics": [{"topicId": TOPIC, "partitions": [part]}]}  # fmt: skip
+        member.call(79, 2, asked, {}, SECOND)
+    for _ in range(22):
+        asked = {"groupId": "crew", "memberId": "worker", "memberEpoch": 1}
+        beats.call(76, 1, asked, {"memberId": "worker", "memberEpoch": 1, "heartbeatIntervalMs": 5000}, SECOND)
+    findings = found(tmp_path, member, beats, grown(source, 22, 1))
+    if renews:
+        assert not findings
+    else:
+        assert "21 records came to" in told(findings, "consumer-stuck", client="worker", group="crew").text or findings
 
 
 def streams_beat(talk: Talk, epoch: int, tasks: int | None = None, pause: int = SECOND) -> Talk:
@@ -109,6 +131,21 @@ def test_a_streams_member_that_does_nothing(tasks: int, tmp_path: Path) -> None:
     source.wire.now = reader.wire.now
     beat_and_write(Talk("unused", 42000), source, "unused", 20)
     assert [each.finding for each in found(tmp_path, reader, member, source)] == (["consumer-stuck"] if tasks else [])
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_the_tasks_of_a_streams_member_that_died_wait_for_its_session(leaves: bool, tmp_path: Path) -> None:
+    dead, other = Talk("app-2", 40001), Talk("app-1")
+    for number in range(24):
+        streams_beat(other, 1 if number < 20 and not leaves else 2, tasks=None if number else 1)
+        if number < 5:
+            streams_beat(dead, 1, tasks=None if number else 1)
+    findings = found(tmp_path, other, streams_beat(dead, -1) if leaves else dead)
+    if leaves:
+        assert not findings
+    else:
+        finding = told(findings, "slow-rebalance", group="app", client=["app-2"])
+        assert "streams.session.timeout.ms of the group" in finding.advice and "StreamsGroupHeartbeat" in finding.see
 
 
 @pytest.mark.parametrize("given", [False, True])

@@ -1,5 +1,6 @@
 """A broker takes connections and answers nobody."""
 
+from kcli.rules.brokers.broker_crash import CONTROLLERS, ROLE
 from kcli.rules.prepared import AT_ONCE, BETWEEN_CAPTURES_NS
 from kcli.rules.rule import CRITICAL, Rule
 
@@ -131,7 +132,7 @@ others AS (
   WHERE place = 1
   GROUP BY l.server
 )
-SELECT broker, broker_name, requests, connections, longest_ms, silences, l.clients, other_answers,
+SELECT {ROLE}, broker, broker_name, requests, connections, longest_ms, silences, l.clients, other_answers,
        (to_ns - l.first_ns) / 1e9 AS seconds,
        CASE WHEN ended = 1 THEN 'then it answered again' ELSE 'until the end of the capture' END AS outcome, l.first_ns,
        CASE WHEN other_answers = 0 THEN 'no other broker answers in the capture meanwhile'
@@ -145,15 +146,18 @@ SELECT broker, broker_name, requests, connections, longest_ms, silences, l.clien
                  'GC pause), and at the followers of its partitions: acks=all waits for those in sync'
             END AS advised,
        CASE WHEN ended = 1 THEN 'decode pcap {{files}} --slower-than 1s --connection {{server}}' END AS look, l.server
-FROM longest l JOIN brokers b ON l.server = b.server JOIN others o ON l.server = o.server
+FROM longest l
+JOIN brokers b ON l.server = b.server
+JOIN others o ON l.server = o.server
+LEFT JOIN {CONTROLLERS} ON l.server = k.server
 WHERE place = 1
 """,
     subject={"broker": "broker", "client": "clients"},
     evidence=("seconds", "requests", "connections", "longest_ms", "silences", "other_answers", "clients"),
-    says="broker {broker_name} accepts connections and answers no request for {seconds} s, {outcome}: "
+    says="{role} {broker_name} accepts connections and answers no request for {seconds} s, {outcome}: "
     "{requests} requests on {connections} connections wait; {beside}",
     ruled_out="its host and the network: TCP acknowledges what clients send{asked}",
-    advice="look at broker {broker_name}: is its process stopped or swapped out, does its disk hang, is a GC "
+    advice="look at {role} {broker_name}: is its process stopped or swapped out, does its disk hang, is a GC "
     "pause this long? Take a thread dump (jstack), then restart it; its leaders move only when it loses its session",
     see="sql \"SELECT timestamp, connection, reason FROM undecodable WHERE event = 'unanswered-at-end' AND "
     "connection LIKE '{server}-%'\" {files}",

@@ -3,11 +3,13 @@
 from kcli.rules.rule import CRITICAL, Rule
 
 # Produce with acks=all is late while the same brokers answer all other requests at once, for at least a tenth of the
-# time: a single delay is no trouble. A broker answers the requests of a connection in order, so only the time since the
-# previous answer counts. The follower to blame has its Fetch answered and does not send the next one during the wait;
-# its pauses have to make up much of the waits: else all followers are slow alike, as on a machine that is too busy.
-# Its own late answers, as the leader of other partitions, are left out of the comparison. Metadata tells which server
-# it is; otherwise it is the one to which it sends no Fetch.
+# time: a single delay is no trouble, unless it takes five seconds, as when a follower dies and the leader waits for
+# it until it leaves the ISR. Commits of offsets wait for followers, too, and what a client asks behind them. A broker
+# answers the requests of a connection in order, so only the time since the previous answer counts. The follower to
+# blame has its Fetch answered and does not send the next one during the wait; its pauses have to make up much of the
+# waits: else all followers are slow alike, as on a machine that is too busy. Its own late answers, as the leader of
+# other partitions, are left out of the comparison. Metadata tells which server it is; otherwise it is the one to which
+# it sends no Fetch.
 RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a slow follower",
@@ -74,6 +76,11 @@ plain AS (
          percentile_approx(own_ms, 0.5) AS median_ms
   FROM timed t LEFT JOIN own f ON t.server = f.own
   WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND t.server IN (SELECT server FROM awaited)
+    AND connection NOT IN (
+      SELECT connection
+      FROM timed
+      WHERE api IN ('OFFSET_COMMIT', 'TXN_OFFSET_COMMIT') AND own_ms > 100
+    )
     AND (f.own IS NULL OR own_ms <= 100)
 )
 SELECT s.*, p.late AS plain_late, p.answers AS plain_answers, p.median_ms AS plain_median_ms, b.replica_id AS follower,
@@ -86,7 +93,7 @@ CROSS JOIN plain p
 CROSS JOIN (SELECT max(seconds) AS seconds FROM server_spans WHERE server IN (SELECT server FROM awaited)) AS t
 CROSS JOIN blamed b
 LEFT JOIN (SELECT node_id, broker, broker_name FROM nodes JOIN brokers USING (server)) n ON n.node_id = b.replica_id
-WHERE late_answers >= 5 AND bursts >= 3 AND leaders >= 1 AND stalled_ms / 1e3 > 0.1 * seconds
+WHERE late_answers >= 5 AND (bursts >= 3 OR stalled_ms >= 5000) AND leaders >= 1 AND stalled_ms / 1e3 > 0.1 * seconds
   AND paused_ms > 0.5 * stalled_ms
   AND s.late_answers / s.answers > 5.0 * (coalesce(p.late, 0) + 1) / (p.answers + 1)
 """,

@@ -3,10 +3,11 @@
 from kcli.rules.prepared import TROUBLES
 from kcli.rules.rule import Rule
 
+# Ten times; each INVALID_PRODUCER_ID_MAPPING ends a producer, so three are enough.
 RULE = Rule(
     finding="errors-again",
     title="errors that repeat without end",
-    when="failed >= 10 AND seconds >= 3",
+    when="(failed >= 10 OR errors LIKE '%PRODUCER_ID_MAPPING%') AND seconds >= 3",
     sql=f"""
 WITH failures AS (SELECT client_id, api, explode(errors) AS error, ns, server
              FROM calls WHERE NOT inner_client AND failed),
@@ -16,7 +17,8 @@ counted AS (
   FROM failures m
   WHERE {TROUBLES}
   GROUP BY m.client_id, m.api, m.error
-  HAVING count(*) >= 10 AND max(ns) - min(ns) >= 3000000000
+  HAVING count(*) >= CASE WHEN m.error = 'INVALID_PRODUCER_ID_MAPPING' THEN 3 ELSE 10 END
+    AND max(ns) - min(ns) >= 3000000000
 ),
 -- Those between the first and the last: what began late is no rarer for all that went well before.
 asked AS (
@@ -30,7 +32,11 @@ SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 *
        CASE WHEN c.error = 'UNKNOWN_PRODUCER_ID'
             THEN 'all records of this producer were deleted (retention, kafka-delete-records.sh) before it wrote '
                  'again, and its broker forgot it (KIP-360): keep records longer than {{client_id}} pauses, or upgrade '
-                 'the brokers to 2.4 or later' END AS advised
+                 'the brokers to 2.4 or later'
+            WHEN c.error = 'INVALID_PRODUCER_ID_MAPPING'
+            THEN 'the coordinator had forgotten its transactional.id: {{client_id}} pauses for longer than '
+                 'transactional.id.expiration.ms of the brokers (7 days by default); raise that, or begin with a new '
+                 'producer (initTransactions) after a long pause' END AS advised
 FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api AND c.error = a.error
 WHERE answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests END
 """,

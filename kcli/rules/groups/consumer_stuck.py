@@ -19,16 +19,17 @@ from kcli.rules.rule import CRITICAL, Rule
 # as there are such partitions, as other members may have none. If no other member fetches, and the member does not
 # repeat a commit, it may still work on its records. A rejected heartbeat is no sign of life, as its sender is no
 # member (its instance id is held by another one, KIP-848), and gets no records. Records that come just before it goes
-# on may be what it waited for.
+# on may be what it waited for. A member of a share group that acknowledges (it may renew its locks, KIP-1222) works.
+READS = "('FETCH', 'SHARE_FETCH', 'SHARE_ACKNOWLEDGE')"
 RULE = Rule(
     finding="consumer-stuck",
     title="members that are alive but consume nothing",
     severity=CRITICAL,
     when="heartbeats >= 3 AND seconds >= 6",
-    sql="""
+    sql=f"""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, member_id, api, unix_micros(timestamp) * 1000 AS ns,
-         api IN ('HEARTBEAT', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT')
+         api LIKE '%HEARTBEAT'
            AND coalesce(generation, 1) >= 0
            AND coalesce(error, 'REBALANCE_IN_PROGRESS') = 'REBALANCE_IN_PROGRESS' AS beats,
          assignment, completed_ns
@@ -59,7 +60,7 @@ fetches AS (
            ns + 1000000 * CAST(throttle_ms AS BIGINT) AS from_ns,
            CASE WHEN response_bytes IS NULL THEN ns ELSE completed_ns END AS done_ns
     FROM calls c LEFT JOIN shared s ON c.client_id = s.client_id
-    WHERE api = 'FETCH' AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
+    WHERE api IN {READS} AND NOT inner_client AND NOT (session_epoch = -1 AND coalesce(session_id, 0) > 0)
       AND c.client_id IN (SELECT client_id FROM ends)
   ) AS f
   GROUP BY client_id, connection, CAST(floor(ns / 1e9) AS BIGINT)
@@ -192,7 +193,7 @@ pace AS (
     FROM calls c
     JOIN idle i
       ON c.client_id = i.client_id AND c.ns <= i.from_ns AND (i.connection IS NULL OR c.connection = i.connection)
-    WHERE api = 'FETCH' AND NOT by_commits
+    WHERE api IN {READS} AND NOT by_commits
   ) AS answers
   GROUP BY client_id
 ),
@@ -237,6 +238,12 @@ commits_after AS (
 reads AS (
   SELECT DISTINCT f.client_id, f.topic, CAST(NULL AS INT) AS partition
   FROM fetched f JOIN idle i ON f.client_id = i.client_id AND i.unit = ''
+  UNION
+  SELECT i.client_id, coalesce(t.topic, s.topic), NULL
+  FROM share_calls s
+  JOIN asked a ON s.group_id = a.group_id AND s.member_id = a.member_id
+  JOIN idle i ON a.client_id = i.client_id AND i.unit = ''
+  LEFT JOIN topic_by_id t ON s.topic = t.topic_id
   UNION ALL
   SELECT a.client_id, a.topic, a.partition
   FROM left_alone a JOIN idle i ON a.client_id = i.client_id AND a.unit = i.unit
@@ -278,7 +285,7 @@ quiet AS (
   WHERE client_id NOT IN (
     SELECT client_id
     FROM calls
-    WHERE api = 'FETCH' AND client_id IN (SELECT client_id FROM hardly)
+    WHERE api IN {READS} AND client_id IN (SELECT client_id FROM hardly)
     GROUP BY client_id
     HAVING count(*) > 1
   )

@@ -8,15 +8,20 @@ from kcli.rules.rule import Rule
 # and never came back with it. SyncGroup waits for the group's leader. Members learn of a rebalance from their
 # heartbeats, every 3 s, so shorter waits are usual. The group waits for the member that joins last, or never; a static
 # member is identified by its instance id. A waiting member sends nothing but LeaveGroup: if it goes on without an
-# answer, the capture lacks that answer. In the protocol of KIP-848 no request waits. A member that has to revoke
-# partitions is told which ones it keeps, in its old epoch, and stays in that epoch until it has revoked them; other
-# members are in a newer one. A member that dies silently keeps its partitions until its session times out; then the
-# others get a newer epoch. If it is static and started again, it is refused until then, which is worth knowing only.
+# answer, the capture lacks that answer. In the protocols of KIP-848 and KIP-1071 no request waits. A member that has to
+# revoke partitions is told which ones it keeps, in its old epoch, and stays in that epoch until it has revoked them;
+# other members are in a newer one. A member that dies silently keeps its partitions until its session times out; then
+# the others get a newer epoch. If it is static and started again, it is refused until then, which is worth knowing
+# only.
+MODERN = "('CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT')"
+REQUEST = """CASE api WHEN 'JOIN_GROUP' THEN 'JoinGroup' WHEN 'SYNC_GROUP' THEN 'SyncGroup'
+            WHEN 'STREAMS_GROUP_HEARTBEAT' THEN 'StreamsGroupHeartbeat' ELSE 'ConsumerGroupHeartbeat' END"""
+KIND = "CASE WHEN api = 'STREAMS_GROUP_HEARTBEAT' THEN 'streams' ELSE 'consumer' END"
 RULE = Rule(
     finding="slow-rebalance",
     title="rebalances that wait long for a member",
     when="steady_clock AND clocks_apart_ms < 500 AND seconds >= 6 "
-    "AND (joins_that_wait > 0 OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%')",
+    "AND (joins_that_wait > 0 OR apis LIKE '%,CONSUMER_GROUP_HEARTBEAT,%' OR apis LIKE '%,STREAMS_GROUP_HEARTBEAT,%')",
     sql=f"""
 WITH asked AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, api, unix_micros(timestamp) * 1000 AS ns,
@@ -120,7 +125,7 @@ epochs AS (
   SELECT *, max(answered_generation) OVER (PARTITION BY group_id ORDER BY completed_ns
                                            ROWS UNBOUNDED PRECEDING) AS newest
   FROM asked
-  WHERE api = 'CONSUMER_GROUP_HEARTBEAT' AND answered AND answered_generation IS NOT NULL
+  WHERE api IN {MODERN} AND answered AND answered_generation IS NOT NULL
 ),
 kept AS (
   SELECT *, min(CASE WHEN is_given AND generation = answered_generation AND answered_generation < newest
@@ -129,7 +134,7 @@ kept AS (
   FROM epochs
 ),
 stays AS (
-  SELECT group_id, member, answered_generation AS epoch, max_by(client_id, ns) AS client_id,
+  SELECT group_id, member, max(api) AS api, answered_generation AS epoch, max_by(client_id, ns) AS client_id,
          max_by(connection, ns) AS connection, min(told_ns) AS from_ns, max(completed_ns) AS last_ns,
          lead(min(completed_ns)) OVER (PARTITION BY group_id, member ORDER BY min(completed_ns)) AS next_ns,
          sum(CASE WHEN completed_ns > told_ns THEN 1 ELSE 0 END) AS beats, bool_or(is_static) AS is_static
@@ -152,19 +157,20 @@ newer AS (
   GROUP BY k.group_id
 ),
 lives AS (
-  SELECT a.group_id, member, max_by(client_id, a.ns) AS client_id, max_by(connection, a.ns) AS connection,
+  SELECT a.group_id, member, max(api) AS api, max_by(client_id, a.ns) AS client_id,
+         max_by(connection, a.ns) AS connection,
          max(a.ns) AS from_ns, max_by(generation, a.ns) AS epoch, bool_or(is_static) AS is_static,
          max(a.ns - before_ns) AS pause_ns, max_by(partitions, a.ns) AS partitions
   FROM (
     SELECT *, lag(ns) OVER (PARTITION BY group_id, member ORDER BY ns) AS before_ns,
            given AS partitions
     FROM asked
-    WHERE api = 'CONSUMER_GROUP_HEARTBEAT' AND member != '' AND error = ''
+    WHERE api IN {MODERN} AND member != '' AND error = ''
   ) AS a
   GROUP BY a.group_id, member
 ),
 deaths AS (
-  SELECT l.group_id, l.member, l.client_id, l.connection, from_ns, l.is_static, closed_ns, pause_ns,
+  SELECT l.group_id, l.member, l.api, l.client_id, l.connection, from_ns, l.is_static, closed_ns, pause_ns,
          min(CASE WHEN e.newest > l.epoch AND e.completed_ns > from_ns THEN e.completed_ns END) AS next_ns,
          max(e.completed_ns) AS last_ns, count(DISTINCT e.member) AS waiting,
          array_agg(DISTINCT e.client_id) AS waiting_clients
@@ -172,7 +178,7 @@ deaths AS (
   JOIN epochs e ON e.group_id = l.group_id AND e.member != l.member AND e.completed_ns > from_ns
   LEFT JOIN closed c ON l.connection = c.connection
   WHERE l.epoch > 0 AND coalesce(partitions, 1) > 0
-  GROUP BY l.group_id, l.member, l.client_id, l.connection, from_ns, l.is_static, closed_ns, pause_ns
+  GROUP BY l.group_id, l.member, l.api, l.client_id, l.connection, from_ns, l.is_static, closed_ns, pause_ns
 ),
 gone AS (
   SELECT *, coalesce(next_ns, last_ns) AS to_ns, count(*) OVER (PARTITION BY group_id) AS rounds,
@@ -195,13 +201,12 @@ told AS (
   SELECT r.group_id, a.clients, a.ends, rounds, waiting, waiting_clients, ended, session_timeout_ms,
          rebalance_timeout_ms, from_ns, to_ns, coalesce(awaited, 0) AS awaited, coalesce(heartbeats, 0) AS heartbeats,
          coalesce(state, 'unseen') AS state, is_static, first_client, first_end,
-         CASE WHEN r.api = 'JOIN_GROUP' THEN 'JoinGroup' ELSE 'SyncGroup' END AS request
+         r.api
   FROM longest r LEFT JOIN named a ON r.group_id = a.group_id
   WHERE a.group_id IS NOT NULL OR to_ns - from_ns >= 10000000000
   UNION ALL
   SELECT k.group_id, array_agg(k.client_id) OVER g, array_agg(e.client) OVER g, rounds, waiting, waiting_clients,
-         next_ns IS NOT NULL, NULL, NULL, from_ns, to_ns, 1, beats, 'keeps', is_static, k.client_id, e.client,
-         'ConsumerGroupHeartbeat'
+         next_ns IS NOT NULL, NULL, NULL, from_ns, to_ns, 1, beats, 'keeps', is_static, k.client_id, e.client, k.api
   FROM keeping k
   JOIN newer n ON k.group_id = n.group_id
   LEFT JOIN link_ends e ON k.connection = e.connection
@@ -209,8 +214,7 @@ told AS (
   WINDOW g AS (PARTITION BY k.group_id)
   UNION ALL
   SELECT g.group_id, array_agg(g.client_id) OVER w, array_agg(e.client) OVER w, rounds, waiting, waiting_clients,
-         next_ns IS NOT NULL, NULL, NULL, from_ns, to_ns, 1, 0, 'gone', is_static, g.client_id, e.client,
-         'ConsumerGroupHeartbeat'
+         next_ns IS NOT NULL, NULL, NULL, from_ns, to_ns, 1, 0, 'gone', is_static, g.client_id, e.client, g.api
   FROM gone g LEFT JOIN link_ends e ON g.connection = e.connection
   WHERE place = 1
   WINDOW w AS (PARTITION BY g.group_id)
@@ -223,13 +227,13 @@ found AS (
   SELECT group_id FROM gone
 )
 SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session_timeout_ms, rebalance_timeout_ms,
-       (to_ns - from_ns) / 1e9 AS waited_seconds, awaited, heartbeats, state, request,
+       (to_ns - from_ns) / 1e9 AS waited_seconds, awaited, heartbeats, state, {REQUEST} AS request,
        concat(CASE WHEN first_client IS NULL THEN 'a member that the capture does not show'
                    ELSE concat(first_client, ' (', first_end, ')') END,
               CASE WHEN awaited > 1 THEN concat(' and ', awaited - 1, ' more') ELSE '' END) AS whom,
        CASE WHEN state = 'keeps' THEN 'in a newer epoch'
             WHEN state = 'gone' THEN 'its partitions wait for its session to end, though there are'
-            ELSE concat('waiting for ', request) END AS of_whom,
+            ELSE concat('waiting for ', {REQUEST}) END AS of_whom,
        CASE state WHEN 'works' THEN ', alive: it had not polled yet'
                   WHEN 'keeps' THEN ', alive: it had to revoke partitions, and had not yet'
                   WHEN 'gone' THEN concat(', which sent nothing more, without leaving',
@@ -245,8 +249,8 @@ SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session
                         'it is removed after max.poll.interval.ms')
             WHEN state = 'gone'
             THEN concat('find out what ended {{clients}}; let members leave when they stop, on SIGTERM too: close(); ',
-                        'how long partitions wait is group.consumer.session.timeout.ms of the brokers, or ',
-                        'consumer.session.timeout.ms of the group')
+                        'how long partitions wait is group.', {KIND}, '.session.timeout.ms of the brokers, or ',
+                        {KIND}, '.session.timeout.ms of the group')
             WHEN state = 'works'
             THEN concat('do less between two polls of {{clients}}: lower max.poll.records, or hand the work to other ',
                         'threads; a rebalance waits for it up to max.poll.interval.ms ({{rebalance_timeout_ms}})')
@@ -254,7 +258,7 @@ SELECT group_id, clients, ends, rounds, waiting, waiting_clients, ended, session
             THEN concat('take static members that are gone for good out of the group ',
                         '(removeMembersFromConsumerGroup of an Admin); a session.timeout.ms shorter than ',
                         '{{session_timeout_ms}}') END AS advised,
-       CASE WHEN state IN ('keeps', 'gone') THEN 'decode pcap {{files}} --api ConsumerGroupHeartbeat' END AS look,
+       CASE WHEN state IN ('keeps', 'gone') THEN concat('decode pcap {{files}} --api ', {REQUEST}) END AS look,
        from_ns AS first_ns, to_ns AS last_ns, (to_ns - from_ns) / 1e9 * waiting AS weight,
        CASE WHEN to_ns - from_ns >= 10000000000 AND (state != 'gone' OR refused IS NULL) THEN 'warning'
             ELSE 'info' END AS severity

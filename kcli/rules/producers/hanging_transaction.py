@@ -9,7 +9,7 @@ from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 # between them. A transaction whose offset stood still and then moved on was ended, by its producer or, if that ends no
 # more transactions, by the coordinator. The offset is also the start offset with which an operator aborts the
 # transaction. The coordinator counts the timeout from the first partition added, and looks for expired transactions
-# every 10 s.
+# every 10 s. Until its timeout a producer that still writes is at work, as Flink is between its checkpoints.
 ABORT = (
     "kafka-transactions.sh --bootstrap-server {server:word} abort --topic {topic:word} --partition {partition_index} "
     "--start-offset {start_offset}"
@@ -104,6 +104,7 @@ blamed AS (
     AND w.base_offset + w.records > o.stable
   GROUP BY o.topic, o.partition, o.stable, o.client_id, o.producer_id
 ),
+lastly AS (SELECT producer_id, max(ns) AS wrote_ns FROM writes GROUP BY producer_id),
 fetched_batches AS (
   SELECT DISTINCT s.topic, s.partition, s.stable, b.producer_id
   FROM still s
@@ -131,9 +132,9 @@ found AS (
          t.timeout_ms AS transaction_timeout_ms, CAST(t.timeout_ms AS STRING) AS timeout,
          least(since_ns, coalesce(a.added_ns, since_ns)) + CAST(t.timeout_ms AS BIGINT) * 1000000 AS ends_by_itself_at,
          span.last_ns AS end_ns, over,
-         CASE WHEN over THEN 'left a transaction open, which the coordinator ended'
-              ELSE 'has a transaction open' END AS state,
-         CASE WHEN over THEN 'warning' ELSE 'critical' END AS severity
+         NOT over AND y.wrote_ns > greatest(s.last_ns - 5000000000, since_ns + 3000000000)
+           AND s.last_ns - since_ns < 1000000 * CAST(coalesce(t.timeout_ms, 60000) AS BIGINT)
+           AND coalesce(e.ended_ns, 0) < since_ns AS at_work
   FROM stood s
   LEFT JOIN blamed b ON s.topic = b.topic AND s.partition = b.partition AND s.stable = b.stable
   LEFT JOIN fetched_batches h ON s.topic = h.topic AND s.partition = h.partition AND s.stable = h.stable
@@ -141,6 +142,7 @@ found AS (
   LEFT JOIN ended e ON e.producer_id = coalesce(b.producer_id, h.producer_id)
   LEFT JOIN timeouts t ON t.producer_id = coalesce(b.producer_id, h.producer_id)
   LEFT JOIN added a ON a.producer_id = coalesce(b.producer_id, h.producer_id)
+  LEFT JOIN lastly y ON y.producer_id = b.producer_id
   LEFT JOIN waiting w ON w.topic = s.topic
   JOIN server_spans span ON s.server = span.server
   WHERE (s.last_ns - since_ns) / 1e9 >= greatest(8, 0.2 * span.seconds) AND s.answers >= 2
@@ -148,6 +150,9 @@ found AS (
     AND (NOT over OR (i.transactional_id IS NOT NULL AND b.last_write_ns <= s.last_ns))
 )
 SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
+       CASE WHEN over THEN 'left a transaction open, which the coordinator ended'
+            WHEN at_work THEN 'has a transaction open, and still writes' ELSE 'has a transaction open' END AS state,
+       CASE WHEN over THEN 'warning' WHEN at_work THEN 'info' ELSE 'critical' END AS severity,
        CASE WHEN high_watermark > high_before
             THEN concat('while the end grew from ', high_before, ' to ', high_watermark)
             ELSE concat('before the end at ', high_watermark) END AS growth,
@@ -156,6 +161,8 @@ SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
                         CASE WHEN timeout IS NULL THEN 'shorter transaction.timeout.ms'
                              ELSE concat('transaction.timeout.ms below ', timeout) END,
                         ' holds readers back for less')
+            WHEN at_work
+            THEN 'nothing, if {{who}} is to commit as rarely: smaller transactions hold readers back for less'
             WHEN ends_by_itself_at + 10000000000 < end_ns
             THEN 'it did not end by itself at {{ends_by_itself_at}}, as it had to {TIMEOUT}: end it, {ABORT}{WHY}'
             WHEN ends_by_itself_at < end_ns + {SOON_NS}

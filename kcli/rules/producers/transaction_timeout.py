@@ -88,6 +88,7 @@ GROUP BY transactional_id, client_id
         "errors-again": ("client",),
         "long-transaction": ("transactionalId",),
         "hanging-transaction": ("transactionalId",),
+        "transactions-aborted": ("transactionalId",),
         "connection-churn": ("client",),
     },
 )

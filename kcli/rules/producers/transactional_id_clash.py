@@ -7,7 +7,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # That may be intended, as when a deployment starts the new producer before it stops the old one. A producer that
 # returns after a long silence was replaced, as it should be. A producer that never returns was restarted. Ids with more
 # takeovers need no such proof: the queries from `few` on look only at ids with one or two.
-# A producer that is refused although no other one began was fenced by the coordinator (transaction-timeout).
+# A producer that is refused although no other one began was fenced by the coordinator (transaction-timeout), or its id
+# has expired (INVALID_PRODUCER_ID_MAPPING).
 RULE = Rule(
     finding="transactional-id-clash",
     title="a transactional.id that several producers use",
@@ -43,9 +44,10 @@ refused AS (
   JOIN producers p ON p.transactional_id = x.transactional_id OR p.producer_id = x.producer_id
 ),
 fenced AS (
-  SELECT transactional_id, error, client_id
+  SELECT y.transactional_id, error, y.client_id
   FROM (
     SELECT transactional_id, error, client_id, own_id, producer_epoch,
+           max(CASE WHEN begun_id IS NOT NULL THEN completed_ns END) OVER before AS begun_ns,
            max(begun_epoch) OVER before AS last_epoch, min(begun_id) OVER before AS least_id,
            max(begun_id) OVER before AS most_id
     FROM (
@@ -55,8 +57,9 @@ fenced AS (
     ) AS x
     WINDOW before AS (PARTITION BY transactional_id ORDER BY completed_ns)
   ) AS y
-  WHERE error = 'INVALID_PRODUCER_ID_MAPPING'
-     OR (error IS NOT NULL AND (last_epoch > producer_epoch OR least_id != own_id OR most_id != own_id))
+  LEFT JOIN begins b ON y.transactional_id = b.transactional_id AND begun_ns = b.completed_ns
+  WHERE CASE WHEN error = 'INVALID_PRODUCER_ID_MAPPING' THEN b.producer_id != own_id
+             ELSE error IS NOT NULL AND (last_epoch > y.producer_epoch OR least_id != own_id OR most_id != own_id) END
 ),
 counted AS (
   SELECT transactional_id, count(*) AS fenced, array_agg(DISTINCT error) AS errors FROM fenced GROUP BY transactional_id
@@ -130,6 +133,7 @@ WHERE in_turn >= enough OR was_at_work IS NOT NULL
         "hanging-transaction": ("transactionalId",),
         "long-transaction": ("transactionalId",),
         "transaction-timeout": ("transactionalId",),
+        "transactions-aborted": ("transactionalId",),
         "sequence-gap": ("client",),
     },
 )
