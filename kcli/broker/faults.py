@@ -119,14 +119,11 @@ class Api(Protocol):
 class FaultSubject(Protocol):
     """The parts of a request that rules use."""
 
+    client_id: str  # the client id of the request, "" for none
+
     @property
     def api(self) -> Api:
         """The API of the request."""
-        ...
-
-    @property
-    def client_id(self) -> str:
-        """The client id of the request, "" for none."""
         ...
 
     def places(self) -> Iterable[tuple[str, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from kcli.broker.configs import TopicConfigs
@@ -30,11 +30,7 @@ class LogOwner(Protocol):
     """
 
     unopened: set[str]
-
-    @property
-    def hidden(self) -> Container[str]:
-        """The names and ids of topics that are not listed."""
-        ...
+    hidden: dict[str, Topic]  # the names and ids of topics that are not listed
 
     def open(self, partition: Partition) -> Log:
         """Open a partition's log. Raises OSError if it can't be read."""

@@ -72,9 +72,11 @@ class Client(Protocol):
 class Node(Protocol):
     """The node that serves a request."""
 
-    @property
-    def id(self) -> int:
-        """The node.id."""
+    id: int  # the node.id
+    purgatory: Purgatory  # the fetches that wait for records
+    share_sessions: ShareSessions  # the share sessions (KIP-932)
+    listeners: dict[str, ListenerOptions]  # the listeners by name, with their ports
+    log_levels: dict[str, str]  # the levels of loggers, by name
 
     @property
     def sessions(self) -> BrokerSessions:
@@ -83,22 +85,6 @@ class Node(Protocol):
     @property
     def drafts(self) -> DraftBroker:
         """The fetch sessions of KIP-227's third draft."""
-
-    @property
-    def purgatory(self) -> Purgatory:
-        """The fetches that wait for records."""
-
-    @property
-    def share_sessions(self) -> ShareSessions:
-        """The share sessions (KIP-932)."""
-
-    @property
-    def listeners(self) -> Mapping[str, ListenerOptions]:
-        """The listeners by name, with their ports."""
-
-    @property
-    def log_levels(self) -> dict[str, str]:
-        """The levels of loggers, by name."""
 
     def set_log_levels(self, levels: Mapping[str, str | None]) -> None:
         """Set the levels of loggers, by name; None for the root's level."""
@@ -134,25 +120,19 @@ class AnswerRules(Protocol):
 class Services(Protocol):
     """The services of a broker for the handlers of all its nodes."""
 
-    @property
-    def configs(self) -> Configs:
-        """The broker's configs."""
-
-    @property
-    def clock(self) -> Clock:
-        """The broker's clock."""
-
-    @property
-    def topics(self) -> Topics:
-        """The topics with their partitions and logs."""
-
-    @property
-    def replicas(self) -> Replicas:
-        """The logs' replicas, which notify waiting fetches."""
-
-    @property
-    def controller(self) -> Controller:
-        """The controller, which changes topics, configs and leaders."""
+    configs: Configs
+    clock: Clock
+    topics: Topics  # the topics with their partitions and logs
+    replicas: Replicas  # the logs' replicas, which notify waiting fetches
+    controller: Controller  # the controller, which changes topics, configs and leaders
+    coordinators: Coordinators  # the coordinators of groups and transactions
+    metadata: MetadataLog
+    security: Security  # the authorizer, logins, quotas and TLS contexts
+    cluster_id: str
+    dialect: str | None  # the message definitions for clients that use them, None for Apache's
+    release: str | None  # the Kafka release whose API versions are served, None for all
+    hints: bool  # whether error responses have the current leader (KIP-951)
+    session_shards: int  # the number of shards of a node's session cache
 
     @property
     def groups(self) -> Groups:
@@ -163,44 +143,12 @@ class Services(Protocol):
         """The transactions."""
 
     @property
-    def coordinators(self) -> Coordinators:
-        """The coordinators of groups and transactions."""
-
-    @property
-    def metadata(self) -> MetadataLog:
-        """The metadata log."""
-
-    @property
-    def security(self) -> Security:
-        """The authorizer, logins, quotas and TLS contexts."""
-
-    @property
     def faults(self) -> FaultRules:
         """The fault rules."""
 
     @property
     def answers(self) -> AnswerRules | None:
         """The rules that answer requests, if there are any."""
-
-    @property
-    def cluster_id(self) -> str:
-        """The cluster's id."""
-
-    @property
-    def dialect(self) -> str | None:
-        """The message definitions for clients that use them, None for Apache's."""
-
-    @property
-    def release(self) -> str | None:
-        """The Kafka release whose API versions are served, None for all."""
-
-    @property
-    def hints(self) -> bool:
-        """Return whether error responses have the current leader (KIP-951)."""
-
-    @property
-    def session_shards(self) -> int:
-        """The number of shards of a node's session cache."""
 
     def now(self) -> int:
         """Return ms since 1970."""

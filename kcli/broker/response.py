@@ -7,10 +7,7 @@ from typing import Any, Protocol
 class Lazy(Protocol):
     """Bytes that are read or converted while they are sent, such as a slice of a file."""
 
-    @property
-    def size(self) -> int:
-        """The number of all bytes."""
-        ...
+    size: int  # the number of all bytes
 
     def __iter__(self) -> Iterator[bytes]: ...
 

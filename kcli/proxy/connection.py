@@ -26,34 +26,15 @@ MOST_AWAITED = 1 << 16  # the most requests without a response
 class Services(Protocol):
     """The services of the proxy for its connections."""
 
-    @property
-    def gate(self) -> Gate:
-        """The limit on open connections."""
-        ...
-
-    @property
-    def buffers(self) -> ReadBuffers:
-        """The buffers that all connections read into."""
-        ...
-
-    @property
-    def rewriter(self) -> AddressRewriter:
-        """The rewriter of addresses in responses."""
-        ...
-
-    @property
-    def recorder(self) -> Recorder | None:
-        """The recorder of the proxy's traffic, None if it is not recorded."""
-        ...
+    gate: Gate  # the limit on open connections
+    buffers: ReadBuffers  # the buffers that all connections read into
+    rewriter: AddressRewriter  # the rewriter of addresses in responses
+    recorder: Recorder | None  # the recorder of the proxy's traffic, None if it is not recorded
+    connections: set[Connection]  # the open connections
 
     @property
     def faults(self) -> bool:
         """Return whether there are fault rules."""
-        ...
-
-    @property
-    def connections(self) -> set[Connection]:
-        """The open connections."""
         ...
 
     def new_requests(self, awaited: deque[Awaited]) -> RequestStream | FaultedRequests:

@@ -41,12 +41,11 @@ LAST_EPOCH = (1 << 31) - 1
 class Registered(Protocol):
     """A node with its host and listeners."""
 
+    host: str
+    listeners: dict[str, ListenerOptions]
+
     @property
     def id(self) -> int: ...
-    @property
-    def host(self) -> str: ...
-    @property
-    def listeners(self) -> Mapping[str, ListenerOptions]: ...
 
 
 class MetadataLog:

@@ -40,30 +40,11 @@ HALF_CLOSED_SECONDS = 5.0
 class Server(Services, Protocol):
     """The parts of the broker that its connections use."""
 
-    @property
-    def faults(self) -> Faults:
-        """The fault rules."""
-        ...
-
-    @property
-    def intake(self) -> Intake[Connection]:
-        """The limit on memory of waiting requests."""
-        ...
-
-    @property
-    def gate(self) -> Gate:
-        """The limit on open connections."""
-        ...
-
-    @property
-    def security(self) -> Security:
-        """The TLS contexts, logins and quotas."""
-        ...
-
-    @property
-    def control(self) -> Control | None:
-        """The control that keeps, counts and intercepts requests; None if there is none."""
-        ...
+    faults: Faults  # the fault rules
+    intake: Intake[Connection]  # the limit on memory of waiting requests
+    gate: Gate  # the limit on open connections
+    security: Security  # the TLS contexts, logins and quotas
+    control: Control | None  # the control that keeps, counts and intercepts requests; None if there is none
 
     def complain(self, text: str) -> None:
         """Log a line about a client, unless there were too many."""
@@ -73,30 +54,11 @@ class Server(Services, Protocol):
 class ServingNode(Node, Protocol):
     """The node that a connection belongs to."""
 
-    @property
-    def host(self) -> str:
-        """The host on which the node listens."""
-        ...
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop."""
-        ...
-
-    @property
-    def buffers(self) -> ReadBuffers:
-        """The buffers that all connections of the node read into."""
-        ...
-
-    @property
-    def connections(self) -> set[Connection]:
-        """The open connections."""
-        ...
-
-    @property
-    def broker(self) -> Server:
-        """The broker that the node is part of."""
-        ...
+    host: str  # the host on which the node listens
+    loop: asyncio.AbstractEventLoop
+    buffers: ReadBuffers  # the buffers that all connections of the node read into
+    connections: set[Connection]  # the open connections
+    broker: Server  # the broker that the node is part of
 
     def disconnect(self, connection: Connection) -> None:
         """Remove a connection that has ended, with its share sessions."""

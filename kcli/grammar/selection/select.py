@@ -30,13 +30,11 @@ if TYPE_CHECKING:
 class SelectableCodec(Protocol):
     """The part of a `MessageCodec` that a selection uses."""
 
+    grammar: Struct  # the message's grammar
+
     @property
     def what(self) -> str:
         """Name and version of the message."""
-
-    @property
-    def grammar(self) -> Struct:
-        """The message's grammar."""
 
     @property
     def compiled(self) -> core.Node | None:

@@ -19,9 +19,7 @@ JOURNAL = "journal"
 class Runs(Protocol):
     """Stores the runs of an output folder, and shows their files to readers."""
 
-    @property
-    def bare(self) -> bool:
-        """Return whether a table without files does not exist as a table."""
+    bare: bool  # whether a table without files does not exist as a table
 
     def read(self) -> list[Entry]:
         """Return all runs, in order."""
