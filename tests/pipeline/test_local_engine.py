@@ -57,7 +57,7 @@ def test_several_runs_find_what_one_does(tmp_path: Path) -> None:
     outages = DIAGNOSED / "broker-restart-tickets.pcap.zst"
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run_pipeline(LocalEngine(), [str(outages)], Options(str(whole)))
-    for part in rotated(DIAGNOSED, tmp_path, 9, outages.name):
+    for part in rotated(DIAGNOSED, tmp_path, 4, outages.name):
         run_pipeline(LocalEngine(), [str(part)], Options(str(parts)))
     found = [{(row["finding"], row["subject"]) for row in rows_of(each, "findings")} for each in (whole, parts)]
     assert found[1] == found[0]

@@ -205,8 +205,9 @@ def test_what_the_pipeline_wrote_shows_its_rows_and_findings(
 ) -> None:
     pytest.importorskip("duckdb")
     data = Path(__file__).parents[2] / "diagnose" / "data" / "busy-fetch-pricing.pcap.zst"
+    run = ["pipeline", "run", "--engine", "local", "--quiet"]
     for file, name in ((data, "wrong"), (samples / "java44-consume-classic.pcap", "well")):
-        assert main(["pipeline", "run", "--input", str(file), "--output", str(tmp_path / name), "-q"]) == 0
+        assert main([*run, "--input", str(file), "--output", str(tmp_path / name)]) == 0
     capsys.readouterr()
     assert main([str(tmp_path / "wrong")]) == 1
     said = capsys.readouterr().out

@@ -42,18 +42,13 @@ def asked(spark: Any, sql: str) -> list[dict[str, Any]]:
     ("finding", "capture"),
     [
         ("topic-recreated", "topic-recreated-quotes"),
-        ("hanging-transaction", "hanging-settler"),
         ("slow-broker", "slow-broker-payments"),
-        ("commit-per-record", "commit-per-record-letters"),
         ("consumer-stuck", "consumer-stuck-invoices"),
         ("rebalance-storm", "rebalance-storm-shipments"),
         ("slow-rebalance", "slow-rebalance-killed"),
         ("long-transaction", "long-transaction-pay"),
         ("busy-fetch", "busy-fetch-pricing"),
-        ("unreadable-batch", "unreadable-batch-legacy"),
-        ("auth-failure", "auth-failure-ledger"),
         ("slow-network", "slow-network-reports"),
-        ("idle-connection-cut", "idle-connection-cut-barrier"),
         ("invalid-record", "invalid-record-profiles"),
     ],
 )
