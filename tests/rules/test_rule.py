@@ -33,6 +33,7 @@ def test_the_page_lists_every_rule_and_the_readme_counts_them() -> None:
     listed = set(re.findall(r"[a-z][a-z-]+", re.sub(r"\(\[.*?\)\)", "", " ".join(rows))))
     assert listed == {rule.finding for rule in RULES}
     assert f"[{checks()} causes]" in (root / "README.md").read_text()
+    assert f"`{checks()} checks" in (root / "docs/how-to/diagnose.md").read_text()
 
 
 @pytest.fixture(scope="module")

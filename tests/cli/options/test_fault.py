@@ -34,5 +34,5 @@ def test_rules_of_the_words_come_before_those_of_the_file(tmp_path: Path) -> Non
 def test_a_file_that_is_no_text_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "rules"
     path.write_bytes(b"\xfe\xff\0")
-    assert main(["broker", "serve", "--fault-file", str(path)]) == 2
-    assert capsys.readouterr().err.startswith("kcli: fault ")
+    assert main(["broker", "serve", "--fault-file", str(path)]) == 3
+    assert capsys.readouterr().err == f"kcli: {path}: not text: byte 0 is not UTF-8\n"
