@@ -3,11 +3,22 @@
 They are internal; their columns may change with any release of kcli.
 """
 
+import hashlib
+from functools import cache
+
 from kcli.tables.definition import Table, define
 from kcli.tables.exchanges import WHO
 from kcli.tables.rule_facts import RULE_FACTS
 
 FACTS: dict[str, Table] = {}
+
+
+@cache
+def facts_mark() -> str:
+    """Return a hash of the tables of facts and their columns. A run of a kcli with other facts has another."""
+    defined = {name: [(each.name, each.kind) for each in table.columns] for name, table in FACTS.items()}
+    return hashlib.blake2b(repr(sorted(defined.items())).encode(), digest_size=8).hexdigest()
+
 
 define(
     FACTS,

@@ -15,6 +15,7 @@ from typing import Any
 
 from kcli.input_names import RUNS_FOLDER
 from kcli.pipeline.entry import Entry, published
+from kcli.pipeline.fact_tables import facts_mark
 from kcli.pipeline.formats.runs import runs_of
 from kcli.pipeline.storage import StoragePath, StoredFile
 
@@ -81,16 +82,16 @@ class Journal:
         entry.drop += [path for each in self.entries[-STATES - 1 : -STATES] for path in each.carry]
         return entry
 
-    def unfounded(self) -> list[int]:
-        """Return the numbers of runs of an older kcli, which kept no facts of their exchanges: tables that are made of
-        these lack their captures.
+    def unfounded(self) -> dict[str, list[int]]:
+        """Return the numbers of runs of another kcli, by what they lack: all facts of their exchanges, or some. Tables
+        that are made of facts lack their captures, or some of what these have.
         """
-        tables = {entry.run: {each["table"] for each in entry.files if each["rows"]} for entry in self.entries}
-        return [
-            entry.run
-            for entry in self.entries
-            if entry.inputs and "exchanges" in tables[entry.run] and "exchange_facts" not in tables[entry.run]
-        ]
+        found: dict[str, list[int]] = {"no": [], "other": []}
+        for entry in self.entries:
+            tables = {each["table"] for each in entry.files if each["rows"]}
+            if entry.inputs and "exchanges" in tables and entry.stats.get("facts") != facts_mark():
+                found["other" if "exchange_facts" in tables else "no"].append(entry.run)
+        return found
 
     def is_state_kept(self, entry: Entry) -> bool:
         """Return whether a run's open connections are still kept."""
@@ -185,10 +186,12 @@ class Journal:
 
 
 def unfounded_notes(journal: Journal) -> list[str]:
-    """Return the note on runs of an older kcli, if there are any."""
-    if not (runs := journal.unfounded()):
-        return []
-    named = f"run{'s' * (len(runs) > 1)} {', '.join(map(str, runs))}"
-    text = "findings, hourly, members, transactions and other tables lack their captures"
-    remedy = "to have them, read all captures into another --output"
-    return [f"{journal.output.uri}: {named} of an older kcli kept no facts: {text} ({remedy})"]
+    """Return the notes on runs of another kcli, if there are any."""
+    lack = {"no": "lack their captures", "other": "may lack some of what their captures have"}
+    remedy = "to have it, read all captures into another --output"
+    return [
+        f"{journal.output.uri}: run{'s' * (len(runs) > 1)} {', '.join(map(str, runs))} of another kcli kept {which} "
+        f"facts: findings, hourly, members, transactions and other tables {lack[which]} ({remedy})"
+        for which, runs in journal.unfounded().items()
+        if runs
+    ]

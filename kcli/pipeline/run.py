@@ -10,6 +10,7 @@ from typing import Any
 from kcli.errors import UsageError
 from kcli.pipeline.context import Options, Progress, RunContext, RunEngine
 from kcli.pipeline.entry import Entry
+from kcli.pipeline.fact_tables import facts_mark
 from kcli.pipeline.holding import holding
 from kcli.pipeline.journal import Journal, fingerprint, unfounded_notes
 from kcli.pipeline.lineage import put_lineage
@@ -192,7 +193,7 @@ def run_files(
     summary = summed(entry, scattered, decoded, task)
     entry.stats |= {
         "exchanges": summary.exchanges, "waiting": summary.waiting, "ended": datetime.now(UTC).isoformat(),
-        "options": as_read(options),
+        "options": as_read(options), "facts": facts_mark(),
     }  # fmt: skip
     summary.sample = options.sample
     if options.totals:

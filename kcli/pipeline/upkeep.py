@@ -68,13 +68,14 @@ def compact(output: str) -> Compacted:
     before = sum(map(len, groups.values()))
     if before == len(groups):
         return Compacted(before, before)
-    entry = journal.begin(entries)
+    entry, marks = journal.begin(entries), {other.stats.get("facts") for other in entries}
     entry.inputs = [each for other in entries for each in other.inputs]
     entry.forgotten = [each for other in entries for each in other.forgotten]
     entry.stats = entries[-1].stats | {
         "exchanges": sum(other.stats["exchanges"] for other in entries)
         - sum(other.stats.get("waiting", 0) for other in entries[:-1]),
         "ended": datetime.now(UTC).isoformat(),
+        "facts": marks.pop() if len(marks) == 1 else None,
         COMPACTED: True,
     }  # fmt: skip
     for (table, day, passing), uris in groups.items():

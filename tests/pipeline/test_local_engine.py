@@ -4,12 +4,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 pytest.importorskip("duckdb")
 
 from kcli.errors import UsageError
 from kcli.pipeline import local_engine
 from kcli.pipeline.context import Options
+from kcli.pipeline.fact_tables import facts_mark
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.local_engine import LocalEngine, check_output
 from kcli.pipeline.run import run_pipeline
@@ -92,17 +94,47 @@ def test_a_run_that_an_older_kcli_left_is_for_spark(samples: Path, output: Path)
         run_pipeline(LocalEngine(), [str(samples / "ipv6.pcapng")], Options(str(output)))
 
 
-def test_runs_of_an_older_kcli_are_named_which_kept_no_facts(samples: Path, output: Path) -> None:
-    """As kcli 0.1.0 did: its exchanges go on, but what is made of the facts lacks its captures."""
+@pytest.mark.parametrize(
+    ("change", "kept", "lack"),
+    [
+        (('"exchange_facts"', '"exchange_facts_not"'), "no", "lack their"),
+        ((facts_mark(), "0123456789abcdef"), "other", "may lack"),
+    ],
+    ids=["0.1.0", "another release"],
+)
+def test_runs_of_another_kcli_are_named(
+    change: tuple[str, str], kept: str, lack: str, samples: Path, output: Path
+) -> None:
+    """Its exchanges go on, but what is made of facts lacks its captures, or what it did not keep of them."""
     run_here([samples / "ipv6.pcapng"], output)
     [entry] = (output / "_kcli" / "journal").iterdir()
-    entry.write_text(entry.read_text().replace('"exchange_facts"', '"exchange_facts_not"'))
+    text = entry.read_text()
+    entry.write_text(text.replace('"facts":', '"others":' if kept == "no" else '"facts":').replace(*change))
+    assert entry.read_text() != text
     made = run_pipeline(LocalEngine(), [str(samples / "java44-txn.pcap")], Options(str(output)))
     [note] = made.notes
-    assert "run 1 of an older kcli" in note and "another --output" in note
+    assert f"run 1 of another kcli kept {kept} facts" in note and lack in note and "another --output" in note
 
 
 def test_tables_in_an_object_store_are_for_spark() -> None:
     with pytest.raises(UsageError, match="only to local folders"):
         check_output("s3://bucket/out?region=us-east-1")
     check_output("/tmp/out")
+
+
+@pytest.mark.parametrize("shares", [0, 2], ids=["one task", "shares"])
+def test_a_late_capture_of_other_connections_has_its_own_times(shares: int, tmp_path: Path) -> None:
+    """Its packets are older than the end of the run before: its exchanges were completed at that end, days later."""
+    newer, older = (str(DIAGNOSED / f"{name}.pcap.zst") for name in ("slow-rebalance-killed", "slow-rebalance-given"))
+    whole, parts = (Options(str(tmp_path / name), shares=shares, table_format="delta") for name in ("whole", "parts"))
+    run_pipeline(LocalEngine(), [newer, older], whole)
+    for path in (newer, older):
+        run_pipeline(LocalEngine(), [path], parts)
+    wanted = ["connection", "correlation_id", "response_bytes", "completed_ns", "file"]
+    tables = [DeltaTable(f"{each.output}/exchanges").to_pyarrow_table(columns=wanted) for each in (whole, parts)]
+    rows = [[row for row in each.to_pylist() if row["file"] == older] for each in tables]
+    assert [len(each) for each in rows] == [43, 43]
+    answered = [Counter(str(row) for row in each if row["response_bytes"] is not None) for each in rows]
+    assert answered[1] == answered[0]
+    found = [counted(Path(each.output), "findings") for each in (whole, parts)]
+    assert found[1] == found[0] != Counter()

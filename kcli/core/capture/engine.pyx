@@ -214,6 +214,12 @@ cdef class CaptureEngine:
         """Restore the connections that another engine dumped. clock: that engine's, in ns."""
         restore_flows(self.streams, dumped, clock)
 
+    def begin_at(self, uint64_t first_ns):
+        """Set the clock back if the first packet comes before the end of the restored engine, as in a late capture of
+        other connections.
+        """
+        self.streams.clock = min(self.streams.clock, first_ns - 1)
+
     cdef int packet(self, Packet* packet) except -1:
         cdef Segment s, whole
         cdef uint32_t length = packet.length

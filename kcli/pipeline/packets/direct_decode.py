@@ -71,6 +71,11 @@ class CombinedCaptures:
         why = problem_text(error, made.part.uri)
         made.problem = f"{made.problem}; {why}" if made.problem else why
 
+    @property
+    def next_ns(self) -> int:
+        """The time (ns) of the next packet; FOREVER after the last one."""
+        return min((first for first, _, _ in self.queue if first), default=FOREVER)
+
     def run(self, until: int = FOREVER) -> None:
         """Read all packets up to a moment (ns)."""
         for number, source, limit in by_time(self.queue, until):

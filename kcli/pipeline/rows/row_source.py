@@ -53,6 +53,8 @@ class Packets(Protocol):
     captures: list[str]  # URIs, by number
     entered: Callable[[int], None]  # called with a capture's number before its packets are read
 
+    @property
+    def next_ns(self) -> int: ...
     def run(self, until: int) -> None: ...
     def close(self) -> None: ...
 
@@ -300,6 +302,7 @@ class RowSource(Sink):
             if self.origins is not None:
                 self.origins.begin(packets.captures)
                 packets.entered = self.enter
+            self.engine.begin_at(packets.next_ns)
             packets.run(until)
         self.flush(last=True)
         before_end()

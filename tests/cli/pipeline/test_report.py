@@ -24,7 +24,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> None:
     see = 'kcli sql "SELECT * FROM throttling" FILE...'
     found = Finding("throttled", "warning", {"client": "loader"}, {}, "raise it", text="loader is throttled", see=see)
     monkeypatch.setattr("kcli.pipeline.report.stored_findings", lambda _: iter([found]))
-    journal = SimpleNamespace(entries=[Entry(1, "_kcli/run")], unfounded=list)
+    journal = SimpleNamespace(entries=[Entry(1, "_kcli/run")], unfounded=dict)
     monkeypatch.setattr("kcli.pipeline.report.opened", lambda _: journal)
 
 
