@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.events import Event
 from kcli.core.codec.values import uuid_bytes, uuid_text
-from kcli.pipeline.packets.kept_state import untouched, write
+from kcli.pipeline.packets.kept_state import last_times, untouched, write
 from kcli.pipeline.packets.open_connections import Carried, dump, restore
 from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.rows.row_source import EVERY_TABLE, Opened, RowSource
@@ -124,6 +124,8 @@ def decode(portion: Portion, folder: str, options: DecodingOptions = DecodingOpt
         source.engine.choose_sample(options.sample)
     made = Decoded(share, [], [], set(), window=window)
     begin(source, options, carried)
+    if origins is not None:
+        origins.kept = last_times(carried)
     source.run(portion.opened, portion.until, partial(conclude, made, source, passing))
     sum_up_open(made, source)
     made.files, made.passing = writer.close(), passing.close()

@@ -158,6 +158,12 @@ def untouched(before: Sequence[Carried], after: Sequence[Carried]) -> set[str]:
     return {link for link in same if link is not None}
 
 
+def last_times(carried: Sequence[Carried]) -> dict[str, int]:
+    """Return the time (ns) of each connection's last packet, by its two ends in either order."""
+    ends = [(*end_texts(flow[0]), flow[2]) for flow in carried]
+    return {text: last for one, other, last in ends for text in (f"{one}-{other}", f"{other}-{one}")}
+
+
 def pack(carried: Sequence[Carried]) -> bytes:
     """Pack connections into bytes."""
     return pickle.dumps(list(carried), protocol=4)

@@ -53,7 +53,7 @@ class ExchangeColumns:
     @cached_property
     def origin(self) -> list[Any]:
         """The columns that say where the rows come from."""
-        return [] if self.origins is None else self.origins.arrays(self.rows)
+        return [] if self.origins is None else self.origins.arrays(self.rows, self.taken["links"])
 
     def schema(self, table: str) -> Any:
         """Return the schema of a table of exchanges or of their parts."""

@@ -1,13 +1,13 @@
 """The columns that tell where rows come from: the capture, its host and cluster, and the run that read it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kcli.capture.io.file_marks import FileMarks
+from kcli.capture.io.file_marks import UNKNOWN, FileMarks
 from kcli.errors import UsageError
 from kcli.pipeline.storage import split_query
-from kcli.tables.arrays import integers, numbered
+from kcli.tables.arrays import integers, numbered, strings
 from kcli.tables.core_rows import CoreRows
 
 GROUPS = ("cluster", "host")  # groups of the pattern, in the order of the columns
@@ -37,13 +37,15 @@ def named_in(uri: str, pattern: re.Pattern[str] | None) -> tuple[str | None, str
 
 class Origins:
     """Knows the capture of each row when several captures are read as one. run: the number of the run, if there is one.
-    pattern: see `origin_pattern`.
+    pattern: see `origin_pattern`. kept: connections of an earlier run, as "server-client", and the times (ns) of
+    their last packets in it: requests up to then are of its captures.
     """
 
     def __init__(self, run: int | None, pattern: str | None = None) -> None:
         self.run, self.pattern = run, origin_pattern(pattern)
         self.marks = FileMarks()
         self.of_files: list[tuple[list[str | None], Any]] = []
+        self.kept: Mapping[str, int] = {}
 
     def begin(self, captures: Sequence[str]) -> None:
         """Take the URIs of the captures, in the order of their numbers."""
@@ -60,14 +62,18 @@ class Origins:
         """Return the values for a row of the current capture, in the order of the columns."""
         return (*self.values[self.marks.number], self.run)
 
-    def arrays(self, rows: CoreRows) -> list[Any]:
-        """Return the columns for the next rows of exchanges."""
+    def arrays(self, rows: CoreRows, links: tuple[Any, Any]) -> list[Any]:
+        """Return the columns for the next rows of exchanges. links: their connections, see `strings`."""
         import numpy
 
         count, numbers = rows.count, self.marks.completed(rows.count)
         *places, (names, of_file) = self.of_files
         texts = [numbered(values, at[numbers]).dictionary() for values, at in places]
         files = self.marks.numbers(rows)
+        if self.kept:
+            unanswered = numpy.flatnonzero(rows.response_bytes < 0)
+            ends = numpy.array([self.kept.get(each, -1) for each in strings(links).to_pylist()])
+            files[unanswered[rows.ts[unanswered] <= ends[rows.link[unanswered]]]] = UNKNOWN
         of_file = numpy.append(of_file, len(names))  # a file of an earlier run: UNKNOWN takes the last of them
         texts.append(numbered([*names, None], of_file[files]).dictionary())
         known = self.run is not None

@@ -29,6 +29,9 @@ from tests.rules.test_by_hand import SECOND, Talk
 PATTERN = r"(?P<cluster>[^/]+)/(?P<host>[^/]+)/[^/]+$"
 
 
+NO_LINKS = bytes(4), b""
+
+
 def test_a_path_says_its_host_and_cluster() -> None:
     pattern = origin_pattern(PATTERN)
     assert named_in("s3://bucket/blue/b1/x.pcap?endpoint_override=h:1", pattern) == ("blue", "b1")
@@ -48,10 +51,26 @@ def test_rows_are_of_the_capture_that_was_entered_before_them() -> None:
     origins.marks.enter(1, 2)
     origins.marks.enter(2, 3)
     answered = cast(Any, SimpleNamespace(count=4, ts=numpy.arange(4), response_bytes=numpy.ones(4)))
-    cluster, host, file, run = (each.to_pylist() for each in origins.arrays(answered))
+    cluster, host, file, run = (each.to_pylist() for each in origins.arrays(answered, NO_LINKS))
     assert (cluster, host) == (["blue", "blue", "blue", None], ["b1", "b1", "b2", None])
     assert (file, run) == (["/blue/b1/x", "/blue/b1/x", "/blue/b2/y", "z"], [7] * 4)
     assert origins.row() == (None, None, "z", 7)
+
+
+def test_requests_that_an_earlier_run_read_have_no_capture_of_this_one() -> None:
+    """Their connections are those that it kept, up to their last packets in it; whatever the times of this run's."""
+    origins = Origins(7)
+    origins.begin(["x", "y"])
+    origins.marks.enter(0, 0, 2)
+    origins.marks.enter(1, 3, 30)
+    origins.kept = {"b:9092-c:1": 25, "c:1-b:9092": 25}
+    rows = SimpleNamespace(
+        count=5, ts=numpy.array([20, 26, 20, 40, 20]), response_bytes=numpy.array([-1, -1, -1, -1, 9]),
+        link=numpy.array([0, 0, 1, 1, 0]),
+    )  # fmt: skip
+    links = numpy.array([0, 10, 20], numpy.int32).tobytes(), b"b:9092-c:1b:9092-c:2"
+    *_, file, _ = (each.to_pylist() for each in origins.arrays(cast(Any, rows), links))
+    assert file == [None, "x", "x", "y", "y"]
 
 
 @pytest.mark.parametrize("tasks", [{"shares": 3}, {}], ids=["many tasks", "one"])
