@@ -106,7 +106,8 @@ class TableRows(RowSource):
         if table != self.table:
             return
         self.waiting.append(row)
-        self.files.append(self.capture.file_name)
+        names = self.capture.entered_names
+        self.files.append(names[self.marks.at(row[0])] if table == "undecodable" else self.capture.file_name)
         if len(self.waiting) >= ROWS:
             self.flush_rows()
 

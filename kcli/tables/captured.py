@@ -19,7 +19,7 @@ offset         int64    position in that direction of the connection, or in the 
 bytes          int64    number of bytes
 captured       bool     the bytes are in the capture (true), or missing
 reason         string   what is wrong
-file           string   the capture in which it was detected
+file           string   the capture that was read at that time, or that is damaged
 """)
 # A file of `kcli decode pcap --format parquet` has exchanges and events, to keep their order. Exchanges have none of
 # the event columns, and events few of the others. Columns whose values are in others, too, are left out.

@@ -13,6 +13,7 @@ __all__ = [
     "FIN",
     "RST",
     "SAMPLES",
+    "START",
     "SYN",
     "Packet",
     "Wire",

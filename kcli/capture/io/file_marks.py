@@ -54,6 +54,14 @@ class FileMarks:
         """The number of the current file."""
         return self.marks[-1][1]
 
+    def at(self, microseconds: int) -> int:
+        """Return the number of the file that was read at a time; if it is older than the changes that are kept, or
+        nothing was read, the current one. An event that is found at the end of all captures is of the time, and the
+        file, of its connection's last packet.
+        """
+        found = self.times.at(microseconds * 1000) if self.times.ends else UNKNOWN
+        return self.number if found == UNKNOWN else found
+
     def enter(self, number: int, row: int, last_ns: int | None = None) -> None:
         """Note that the rows from `row` on belong to this file. last_ns: see FileTimes; None: no packets were read."""
         if last_ns is not None:

@@ -125,6 +125,8 @@ class ArrowSink(Sink, ColumnOwner):
     def note(self, event: Event) -> None:
         """Add an event's row."""
         self.put(event_row(event))
+        if event.connection is not None:
+            self.rows[-1]["file"] = self.capture.entered_names[self.marks.at(event.ns // 1000)]
 
     def put(self, row: dict[str, Any]) -> None:
         """Add a row that is no exchange, with its place among the exchanges."""

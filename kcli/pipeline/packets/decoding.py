@@ -144,7 +144,7 @@ def placed(put: Put, origins: Origins | None) -> Put:
 
     def put_event(table: str, row: tuple[Any, ...]) -> None:
         if table == UNDECODABLE:
-            cluster, host, file, run = origins.row()
+            cluster, host, file, run = origins.event(row[0])
             row = (*row[:FILE], row[FILE] or file, *row[FILE + 1 :], cluster, host, run)
         put(table, row)
 

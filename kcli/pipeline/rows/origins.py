@@ -62,6 +62,10 @@ class Origins:
         """Return the values for a row of the current capture, in the order of the columns."""
         return (*self.values[self.marks.number], self.run)
 
+    def event(self, microseconds: int) -> tuple[Any, ...]:
+        """Return these values for an event at that time."""
+        return (*self.values[self.marks.at(microseconds)], self.run)
+
     def arrays(self, rows: CoreRows, links: tuple[Any, Any]) -> list[Any]:
         """Return the columns for the next rows of exchanges. links: their connections, see `strings`."""
         import numpy
