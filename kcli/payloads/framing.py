@@ -1,7 +1,8 @@
 """The schema ids that serializers write: Confluent's and Apicurio's bytes in front of a payload, and headers.
 
-Confluent: 0, then the id as int32; or the header `__value_schema_id` with 0 and an id, or 1 and a GUID. Apicurio: 0,
-then the id as int64 (or as Confluent's int32); or headers `apicurio.value.globalId` and `contentId`, of int64.
+Confluent: 0, then the id as int32; or the header `__value_schema_id` with 0 and an id, or 1 and a GUID. A message's
+indexes of Protobuf follow the id, in the header too. Apicurio: 0, then the id as int64 (or as Confluent's int32); or
+headers `apicurio.value.globalId` and `contentId`, of int64.
 """
 
 import uuid
@@ -24,13 +25,15 @@ class SchemaId(NamedTuple):
 class Frame(NamedTuple):
     """The start of a payload, and its schema's id.
 
-    message: the name of a Protobuf message, if a header has it; json: the header says that the payload is JSON
+    message, indexes: the name and the indexes of a Protobuf message, if a header has them; json: the header says that
+    the payload is JSON
     """
 
     schema: SchemaId
     start: int
     message: str | None = None
     json: bool = False
+    indexes: bytes = b""
 
 
 def frame_of(data: bytes, which: Which, headers: Mapping[str, bytes]) -> Frame | None:
@@ -55,9 +58,10 @@ def frame_in_headers(which: Which, headers: Mapping[str, bytes]) -> Frame | None
     """Return the frame that headers name; None if they name none."""
     if (named := headers.get(f"__{which}_schema_id")) is not None:
         if len(named) >= CONFLUENT and named[0] == MAGIC:
-            return Frame(SchemaId("schemaId", int.from_bytes(named[1:CONFLUENT], "big")), 0)
+            number = int.from_bytes(named[1:CONFLUENT], "big")
+            return Frame(SchemaId("schemaId", number), 0, indexes=named[CONFLUENT:])
         if len(named) >= GUID and named[0] == MAGIC_GUID:
-            return Frame(SchemaId("guid", str(uuid.UUID(bytes=named[1:GUID]))), 0)
+            return Frame(SchemaId("guid", str(uuid.UUID(bytes=named[1:GUID]))), 0, indexes=named[GUID:])
         return None
     message = headers.get("apicurio.protobuf.type" + (".key" if which == "key" else ""))
     json = headers.get(f"apicurio.{which}.encoding") == b"JSON"

@@ -79,10 +79,13 @@ class ProtobufCodec:
     def place(self, frame: Frame, data: bytes) -> tuple[Descriptor, int]:
         """Return (message, position at which it begins) of a payload. Raises PayloadError.
 
-        Confluent's serializers write the message's indexes, Apicurio's its name or a header. Those of Apicurio's
-        version 3 write the name beside a header, too, and after indexes if they are configured to write both.
+        Confluent's serializers write the message's indexes, there or in a header, Apicurio's its name or a header.
+        Those of Apicurio's version 3 write the name beside a header, too, and after indexes if they are configured to
+        write both.
         """
         found, at = self.behind_name(data, frame.start), frame.start
+        if frame.indexes:
+            return self.behind_indexes(frame.indexes, 0)[0], at
         if frame.message is None:
             if found is not None:
                 return found

@@ -16,7 +16,7 @@ LONG = (9).to_bytes(8, "big")
         (b"\0\0\0\0\7abc", {}, Frame(SchemaId("schemaId", 7), 5)),
         (b"\0" + LONG + b"abc", {}, Frame(SchemaId("schemaId", 9), 9)),
         (b"abc", {"__value_schema_id": b"\0\0\0\0\7"}, Frame(SchemaId("schemaId", 7), 0)),
-        (b"abc", {"__value_schema_id": b"\1" + GUID.bytes + b"\0"}, Frame(SchemaId("guid", str(GUID)), 0)),
+        (b"", {"__value_schema_id": b"\1" + GUID.bytes + b"\0"}, Frame(SchemaId("guid", str(GUID)), 0, indexes=b"\0")),
         (b"abc", {"apicurio.value.globalId": LONG}, Frame(SchemaId("globalId", 9), 0)),
         (b"{}", {"apicurio.value.contentId": LONG, "apicurio.value.encoding": b"JSON"},
          Frame(SchemaId("contentId", 9), 0, json=True)),

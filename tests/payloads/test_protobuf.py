@@ -188,6 +188,8 @@ def test_the_way_back_has_the_frame_and_the_message_that_it_came_in(tmp_path: Pa
     other = b"\x12\x01t"
     eight = [{"key": "apicurio.value.globalId", "value": {"base64": base64.b64encode((7).to_bytes(8, "big")).decode()}}]
     named = [*eight, {"key": "apicurio.protobuf.type", "value": "Other"}]
+    four = base64.b64encode(framed(7, write_indexes([2]))).decode()
+    indexed = [{"key": "__value_schema_id", "value": {"base64": four}}]
     front = b"\x07\n\x05Other"
     for data, headers in (
         (framed(7, write_indexes([2]) + other), []),
@@ -195,6 +197,7 @@ def test_the_way_back_has_the_frame_and_the_message_that_it_came_in(tmp_path: Pa
         (framed(7, front + other), []),
         (framed(7, write_indexes([2]) + front + other), []),
         (front + other, eight),
+        (other, indexed),
         (other, named),
         (front + other, named),
     ):
