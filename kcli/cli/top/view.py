@@ -18,14 +18,14 @@ MOST_FINDINGS = 3  # shown in full
 HELP = (
     "1-5, Tab   clients, brokers, topics, groups, APIs",
     "s, r       sort by another figure; reverse the order",
-    "/          only rows whose names have a text; Esc shows all again",
-    "i          fold or unfold Fetches without records, and those of brokers",
+    "/          only rows with a text; Esc shows all",
+    "i          Fetches without records, and of brokers",
     "w          the latest seconds, or all since the start",
-    "p          stand still, and go on",
+    "p          pause; continue",
     "f          all findings",
     "up, down   choose a row (or k, j); Page Up and Down",
-    "Enter      the exchanges of a row; then the bytes of one; Esc goes back",
-    "q          end",
+    "Enter      its exchanges; the bytes of one; Esc: back",
+    "q          quit",
 )
 KEYS = "Enter open  1-5 Tab  s r sort  / filter  i fold  w time  f findings  ? keys  q"
 BACK_KEYS = "Esc back  q end"
