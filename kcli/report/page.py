@@ -17,6 +17,7 @@ from kcli.report.asking import AnsweredQuestion, Answers
 from kcli.report.verdict import Verdict, judge
 
 SCRIPTS = ("uPlot.iife.min.js", "page.js")
+OF_RESPONSES = ("errors", "errors_over_time")  # questions about responses alone
 STYLES = ("uPlot.min.css", "page.css")
 TEMPLATE = "page.html"
 NS = "_ns"  # ends the names of columns with times
@@ -55,10 +56,16 @@ def render_page(
 
 
 def said_of_nothing(asked: AnsweredQuestion, answers: Answers) -> str:
-    """Return what an answer without rows means. Where no exchange could be read, nobody knows whether there was one."""
+    """Return what an answer without rows means. Where no exchange or response could be read, nobody knows whether
+    there was one.
+    """
     totals = answers.by_name.get("totals")
-    unread = totals is not None and not any(row["exchanges"] for row in totals.dicts())
-    return "Unknown: no exchange could be read." if unread else asked.question.empty
+    for row in () if totals is None else totals.dicts():
+        if not row["exchanges"]:
+            return "Unknown: no exchange could be read."
+        if not row["response_bytes"] and asked.question.name in OF_RESPONSES:
+            return "Unknown: no response could be read."
+    return asked.question.empty
 
 
 @cache
@@ -110,7 +117,8 @@ def figures(answers: Answers, seconds: float | None = None) -> Iterable[tuple[st
     yield figure(totals["exchanges"], "exchange")
     if answers.first_ns is None or answers.last_ns is None:
         return
-    yield f"with errors, {totals['with_errors'] / totals['exchanges']:.1%}", f"{totals['with_errors']:,}"
+    if totals["response_bytes"]:
+        yield f"with errors, {totals['with_errors'] / totals['exchanges']:.1%}", f"{totals['with_errors']:,}"
     inner = totals["broker_clients"]
     yield figure(totals["clients"], "client", f", {inner:,} of them the brokers' own" if inner else "")
     yield figure(totals["brokers"], "broker")

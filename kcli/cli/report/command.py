@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.address_space import is_shortage
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.io.capture_files import captures_in, is_capture
 from kcli.cli.decode.pcap.command import reading
@@ -26,6 +27,7 @@ from kcli.snapshots.reading.directory import list_directory
 from kcli.topic_names import METADATA_FOLDER
 
 if TYPE_CHECKING:
+    from kcli.capture.captured_time import CapturedTime
     from kcli.diagnose import Diagnosis, Scope
     from kcli.diagnose.fact_source import FactSource
     from kcli.diagnose.store import FactStore
@@ -159,32 +161,44 @@ class CapturePage:
 
         answers = ask_captures(store)
         title = f"What the wire says: {listed(self.files)}{', only '.join(['', *self.words])}"
-        seconds = found.overview.time.within(self.chosen.since, self.chosen.until).seconds()
-        return write_page(out, answers, title, judge_captures(answers, found), seconds)
+        time = found.overview.time.within(self.chosen.since, self.chosen.until)
+        return write_page(out, answers, title, judge_captures(answers, found), time)
 
 
 def write_tables(out: Any, folder: str) -> int:
+    """Write the page of a folder's tables. Returns its size in bytes. Memory is bounded, as anybody may have made the
+    tables. Raises InputError if they need more.
+    """
     from kcli.pipeline.formats.runs import runs_of
     from kcli.pipeline.report import described
     from kcli.pipeline.storage import StoragePath
     from kcli.report.asking import ask_fleet
     from kcli.report.engine import ReportEngine
+    from kcli.sql.engine import BOUND
 
     title = f"What the wire says: {described(folder)}"
     stored = runs_of(StoragePath(folder)).stored()
     files = {name: [StoragePath(each.uri).path for each in found] for name, found in stored.items()}
-    with ReportEngine(folder, files) as tables:
-        return write_page(out, ask_fleet(tables), title)
+    try:
+        with BOUND, ReportEngine(folder, files) as tables:
+            return write_page(out, ask_fleet(tables), title)
+    except Exception as error:
+        if not is_shortage(error):
+            raise
+        raise InputError(
+            f"{folder}: the page needs more memory than kcli takes: texts in these tables are too long"
+        ) from None
 
 
-def write_page(out: Any, answers: Any, title: str, verdict: Any = None, seconds: float | None = None) -> int:
-    """Write the page. Returns its size in bytes. seconds: captured."""
+def write_page(out: Any, answers: Any, title: str, verdict: Any = None, time: CapturedTime | None = None) -> int:
+    """Write the page. Returns its size in bytes. time: captured; None: unknown."""
     from kcli.capture.kafka.clock import instant
     from kcli.report.page import render
 
-    spans = [each for each in (answers.first_ns, answers.last_ns) if each is not None]
+    first, last = (answers.first_ns, answers.last_ns) if time is None else (time.first_ns, time.last_ns)
+    spans = [] if first is None or last is None else [first, last]
     when = " to ".join(f"{instant(ns)[:19].replace('T', ' ')} UTC" for ns in spans)
-    page = render(answers, title, when, verdict, seconds).encode()
+    page = render(answers, title, when, verdict, None if time is None else time.seconds()).encode()
     out.write(page)
     return len(page)
 

@@ -32,7 +32,7 @@ from kcli.cli.terminal.lines import Lines, csv_line
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.cli.terminal.unnamed_topics import learn_derived_names, unnamed_topics
 from kcli.counting import counted
-from kcli.errors import UsageError
+from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.shell import file_words
 
@@ -128,17 +128,21 @@ def stats(files: tuple[str, ...], **options: Any) -> int:
         reading(paths, options["quiet"]) as moved,
         summed_up(source, options),
     ):
+        end: BaseException | None = None
         try:
             for _ in reader_of(source, options["jobs"])(moved):
                 pass
             if "topic" in sink.columns and STANDARD_INPUT not in files:
                 learn_derived_names(source.bodies.names, paths, read)
-        finally:
-            write = Lines(out).line
-            table = made_of(source, order, options["limit"])
-            for line in FORMATS[options["format_"]](table, options):
-                write(line)
-            out.flush()
+        except (InputError, KeyboardInterrupt) as error:
+            end = error  # after the figures of what was read
+        write = Lines(out).line
+        table = made_of(source, order, options["limit"])
+        for line in FORMATS[options["format_"]](table, options):
+            write(line)
+        out.flush()
+        if end is not None:
+            raise end
     if table.left and not options["quiet"]:
         note(f"{counted(table.left, 'more row')} (--limit {options['limit']})")
     if not options["quiet"] and "topic" in table.columns:

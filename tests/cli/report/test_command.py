@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from kcli.cli.main import main
+from tests.capture.messages import request
+from tests.capture.wires import Wire, pcap
 from tests.diagnose.captured import DATA
 from tests.processes import ended
 
@@ -48,6 +50,34 @@ def test_a_page_of_what_is_chosen(samples: Path, tmp_path: Path, capsys: pytest.
     (tmp_path / "tables" / "_kcli").mkdir(parents=True)
     assert main(["report", str(tmp_path / "tables"), "--errors", "-o", str(out)]) == 2
     assert "the options that choose exchanges are for captures" in capsys.readouterr().err
+
+
+def test_tables_that_need_too_much_memory_are_refused(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Anybody may have made them. The page of before stays."""
+    monkeypatch.setattr("kcli.report.engine.TABLES_MEMORY", 1)
+    path, folder, out = samples / "java44-txn.pcap", tmp_path / "tables", tmp_path / "r.html"
+    assert main(["pipeline", "run", "--engine", "local", "--input", str(path), "--output", str(folder), "-q"]) == 0
+    capsys.readouterr()
+    out.write_text("before")
+    assert main(["report", str(folder), "-o", str(out)]) == 3
+    said = capsys.readouterr().err
+    assert "texts in these tables are too long" in said and said.count("\n") == 1 and out.read_text() == "before"
+
+
+def test_of_requests_alone_nobody_knows_the_errors(tmp_path: Path) -> None:
+    """Their times are those of the capture, too, and not of its end, when all of them are without a response."""
+    wire = Wire().open()
+    for number in range(3):
+        wire.client(request(3, 0, number, {"topics": []}, "web"))
+        wire.now += 60 * 10**9
+    (tmp_path / "a.pcap").write_bytes(pcap(wire.packets))
+    assert main(["report", str(tmp_path / "a.pcap"), "-q", "-o", str(tmp_path / "r.html")]) == 0
+    page = (tmp_path / "r.html").read_text()
+    assert page.count("Unknown: no response could be read.") == 2 and "with errors" not in page.partition("<section")[0]
+    first, last = re.findall(r"(\d\d:\d\d):\d\d UTC", page)[:2]
+    assert first != last
 
 
 def test_the_page_and_the_terminal_tell_a_finding_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

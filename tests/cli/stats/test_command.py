@@ -168,6 +168,12 @@ def test_a_directory_stands_for_its_captures(capsys: Capture) -> None:
     assert capsys.readouterr().out == whole
 
 
+def test_a_condition_that_fails_is_all_that_is_told(capsys: Capture) -> None:
+    assert main(["stats", TXN, "--where", "CAST(client_id AS INT) > 3"]) == 2
+    said = capsys.readouterr()
+    assert not said.out and said.err.startswith("kcli: --where: CAST(client_id") and said.err.count("\n") == 1
+
+
 def test_what_is_wrong(tmp_path: Path, cut: Callable[[str], str], capsys: Capture) -> None:
     assert main(["stats", TXN, "--by", "colour"]) == 2
     assert main(["stats", TXN, "--api", "Fetcch"]) == 2
