@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from kcli.legible import legible
+
 OTHER = "other"  # stands for all names beyond the limit
 LONGEST = 120  # characters of a name
 
@@ -18,7 +20,7 @@ class Names:
         self.refused = 0  # how often a name counted as "other"
 
     def of(self, name: str | None) -> str:
-        """Return the name under which a name is counted."""
+        """Return the name under which a name is counted: text for a label, which a terminal may show, too."""
         known_name = name or ""
         if len(known_name) > LONGEST:
             known_name = f"{known_name[:LONGEST]}…"
@@ -28,7 +30,7 @@ class Names:
         if len(self.known) >= self.most:
             self.refused += 1
             return OTHER
-        return self.known.setdefault(known_name, known_name)
+        return self.known.setdefault(known_name, legible(known_name))
 
 
 class Series(dict[tuple[str, ...], T], Generic[T]):

@@ -108,6 +108,14 @@ def test_a_wait_that_was_asked_for_is_no_latency(
     assert own_ms(api, latency, wait) == own
 
 
+def test_a_label_has_no_control_character() -> None:
+    """Whoever shows /metrics on a terminal sees names as kcli shows them."""
+    names = Names(9)
+    assert [names.of(name) for name in ("a\x1b[31m\0", "\u202eb", "ü-1", "a\x1b[31m\0")] == [
+        "a\\x1b[31m\\x00", "\\u202eb", "ü-1", "a\\x1b[31m\\x00",
+    ]  # fmt: skip
+
+
 def test_names_that_a_client_invents_count_as_other() -> None:
     names = Names(3)
     assert [names.of(each) for each in ("a", "b", None, "c", "a", "d")] == ["a", "b", "", OTHER, "a", OTHER]
