@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kcli.schemas import apikeys as keys
 from kcli.schemas.errors import error_name
 from tests.broker.apis.asking import altered, codes
@@ -22,6 +24,60 @@ def test_a_request_that_names_a_thing_twice() -> None:
             at = [{"partitionIndex": 0, "timestamp": -1}, {"partitionIndex": 0, "timestamp": -2}]
             body = {"replicaId": -1, "isolationLevel": 0, "topics": [{"name": "t", "partitions": at}]}
             assert await codes(talk, keys.LIST_OFFSETS, 8, body) == ["INVALID_REQUEST"] * 2
+
+    run(work())
+
+
+UNKNOWN_ID = "AAAAAAAAAAAAAAAAAAAAZg"
+
+
+def test_requests_that_contradict_themselves() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            named = [{"name": "t", "topicId": UNKNOWN_ID}, {"name": None}, {"name": "t"}, {"name": "t"}]
+            body: dict[str, Any] = {"topics": named, "timeoutMs": 1000}
+            assert await codes(talk, keys.DELETE_TOPICS, 6, body) == ["INVALID_REQUEST"] * 3  # and t is not deleted
+            body = {"electionType": 5, "timeoutMs": 1000, "topicPartitions": [{"topic": "t", "partitions": [0]}]}
+            assert await codes(talk, keys.ELECT_LEADERS, 2, body) == ["INVALID_REQUEST"] * 2
+            body = {"transactionalIds": ["no", ""]}
+            found = ["TRANSACTIONAL_ID_NOT_FOUND", "INVALID_REQUEST"]
+            assert await codes(talk, keys.DESCRIBE_TRANSACTIONS, 0, body) == found
+            beat = {"groupId": "g", "memberId": "m", "memberEpoch": 0, "rebalanceTimeoutMs": 1000}
+            beat |= {"subscribedTopicNames": None, "subscribedTopicRegex": "(", "topicPartitions": []}
+            assert await codes(talk, keys.CONSUMER_GROUP_HEARTBEAT, 1, beat) == ["INVALID_REGULAR_EXPRESSION"]
+            # No group was made for it.
+            body = beat | {"memberEpoch": -1, "subscribedTopicRegex": None}
+            assert await codes(talk, keys.CONSUMER_GROUP_HEARTBEAT, 1, body) == ["GROUP_ID_NOT_FOUND"]
+
+    run(work())
+
+
+def test_a_commit_to_an_unknown_topic_and_by_an_unknown_member() -> None:
+    """Kafka looks at the topics before it asks the group."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            topics = [{"name": name, "partitions": [{"partitionIndex": 0, "committedOffset": 1}]} for name in "tu"]
+            body = {"groupId": "g", "generationIdOrMemberEpoch": 3, "memberId": "m", "topics": topics}
+            found = ["GROUP_ID_NOT_FOUND", "UNKNOWN_TOPIC_OR_PARTITION"]
+            assert await codes(talk, keys.OFFSET_COMMIT, 9, body) == found
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("api", "body"),
+    [
+        (keys.CREATE_DELEGATION_TOKEN, {"renewers": [], "maxLifetimeMs": -1}),
+        (keys.RENEW_DELEGATION_TOKEN, {"hmac": b"1", "renewPeriodMs": 1}),
+        (keys.EXPIRE_DELEGATION_TOKEN, {"hmac": b"1", "expiryTimePeriodMs": 1}),
+        (keys.DESCRIBE_DELEGATION_TOKEN, {"owners": None}),
+    ],
+)
+def test_delegation_tokens_are_refused(api: int, body: dict[str, Any]) -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            assert await codes(talk, api, 2, body) == ["DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"]
 
     run(work())
 

@@ -12,6 +12,7 @@ from kcli.broker.groups.consumer.assignors import ASSIGNORS
 from kcli.broker.groups.consumer.group import JOINING, Beat, GroupLimits
 from kcli.broker.groups.consumer.member import LEFT_FOR_NOW
 from kcli.broker.member_requests import answer, check_topics, farewell, heartbeat, refuse_first, refused
+from kcli.broker.patterns import regular
 from kcli.broker.request import Request
 from kcli.errors import InputError, UsageError
 from kcli.records.acceptance import RefusedError
@@ -79,7 +80,9 @@ def limits_of(request: Request) -> GroupLimits:
 
 
 def check(request: Request) -> None:
-    """Refuse a request that contradicts itself (throwIfConsumerGroupHeartbeatRequestIsInvalid). Raises RefusedError."""
+    """Refuse a request that contradicts itself (throwIfConsumerGroupHeartbeatRequestIsInvalid). Raises RefusedError,
+    and for a wrong pattern InputError.
+    """
     body = request.body
     epoch, joins = body["memberEpoch"], body["memberEpoch"] == JOINING
     names = body["subscribedTopicNames"] is not None or body.get("subscribedTopicRegex") is not None
@@ -99,6 +102,8 @@ def check(request: Request) -> None:
     ))  # fmt: skip
     assignor = body["serverAssignor"]
     served = [each.strip() for each in request.configs.text("group.consumer.assignors").split(",")]
+    if joins and (pattern := body.get("subscribedTopicRegex")):
+        regular(pattern)  # before a group is made for it
     if assignor is not None and (assignor not in served or assignor not in ASSIGNORS):
         message = f"ServerAssignor {assignor} is not supported. Supported assignors: {', '.join(served)}."
         raise RefusedError("UNSUPPORTED_ASSIGNOR", message)

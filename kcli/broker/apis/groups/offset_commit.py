@@ -27,33 +27,35 @@ NOT_FOUND = error_code("GROUP_ID_NOT_FOUND")
 
 
 def handle(request: Request) -> dict[str, Any]:
-    return commit(request, request.fault() or check(request), by_id=request.version >= TOPIC_IDS_SINCE)
+    refusal = request.fault() or request.group_refusal(request.body["groupId"])
+    return commit(request, refusal, 0 if refusal else check(request), by_id=request.version >= TOPIC_IDS_SINCE)
 
 
-def commit(request: Request, code: int, *, by_id: bool, producer: tuple[int, int] | None = None) -> dict[str, Any]:
-    """Commit the offsets of a request and return the response. code: the error of the whole request, 0 for none.
+def commit(
+    request: Request, refusal: int, code: int, *, by_id: bool, producer: tuple[int, int] | None = None
+) -> dict[str, Any]:
+    """Commit the offsets of a request and return the response. refusal: the error of the whole request; code: the
+    group's, which partitions get that exist; 0 for none.
 
     by_id: topics are named by id. producer: (id, epoch) of the transaction's producer, None outside of a transaction.
     """
     group_id, topics = request.body["groupId"], request.body["topics"]
     wanted: dict[tuple[str, int], Committed] = {}
-    rows = [topic_row(request, each, code, wanted, by_id=by_id) for each in topics]
+    rows = [topic_row(request, each, (refusal, code), wanted, by_id=by_id) for each in topics]
     if wanted:
         try:
             request.groups.commit(request.groups.get_or_make(group_id), wanted, producer)
         except OSError as error:
             request.services.note(f"group {group_id}: {error.strerror}")
             code = error_code("KAFKA_STORAGE_ERROR")
-            rows = [topic_row(request, each, code, {}, by_id=by_id) for each in topics]
+            rows = [topic_row(request, each, (0, code), {}, by_id=by_id) for each in topics]
     return {"topics": rows}
 
 
 def check(request: Request) -> int:
-    """Return the error code of the whole request; 0 if offsets may be committed."""
+    """Return the error code of the group; 0 if offsets may be committed."""
     body = request.body
     generation, member_id = body.get("generationIdOrMemberEpoch", -1), body.get("memberId", "")
-    if code := request.group_refusal(body["groupId"]):
-        return code
     group = request.groups.get(body["groupId"])
     if group is None:
         return 0 if generation < 0 else NOT_FOUND if request.version >= NOT_FOUND_SINCE else ILLEGAL_GENERATION
@@ -96,11 +98,17 @@ def check_member(group: Group, member_id: str, instance_id: str | None, generati
 
 
 def topic_row(
-    request: Request, topic: Mapping[str, Any], code: int, wanted: dict[tuple[str, int], Committed], *, by_id: bool
+    request: Request,
+    topic: Mapping[str, Any],
+    errors: tuple[int, int],
+    wanted: dict[tuple[str, int], Committed],
+    *,
+    by_id: bool,
 ) -> dict[str, Any]:
-    """Check the offsets of a topic, add the valid ones to `wanted`, and return the topic's row.
-    code: the error of the whole request, 0 for none.
+    """Check the offsets of a topic, add the valid ones to `wanted`, and return the topic's row. errors: that of the
+    whole request, and that of the group, which Kafka looks for only if a partition exists.
     """
+    refusal, code = errors
     found = request.topics.by_id.get(topic["topicId"]) if by_id else request.topics.by_name.get(topic["name"])
     name = found.name if found is not None else topic.get("name", "")
     missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
@@ -108,9 +116,8 @@ def topic_row(
     rows = []
     for each in topic["partitions"]:
         index = each["partitionIndex"]
-        fault = code or (
-            missing if found is None or found.partition(index) is None else request.fault(found.name, index)
-        )
+        exists = found is not None and found.partition(index) is not None
+        fault = refusal or (code or request.fault(name, index) if exists else missing)
         metadata = each["committedMetadata"] or ""
         if not fault and len(metadata.encode()) > request.configs.int("offset.metadata.max.bytes"):
             fault = error_code("OFFSET_METADATA_TOO_LARGE")

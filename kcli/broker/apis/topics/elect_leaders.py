@@ -20,6 +20,8 @@ def handle(request: Request) -> dict[str, Any]:
     if code := request.fault():
         return {"errorCode": code, "replicaElectionResults": []}
     everything = request.body["topicPartitions"] is None
+    if (kind := request.body.get("electionType", PREFERRED)) not in (PREFERRED, UNCLEAN):
+        return refused(request, f"Unknown election type {kind}")
     by_topic: dict[str, list[dict[str, Any]]] = {}
     moves: dict[Partition, int] = {}
     for name, index in wanted(request):
@@ -30,6 +32,16 @@ def handle(request: Request) -> dict[str, Any]:
     request.controller.move_leaders(moves)
     results = [{"topic": name, "partitionResult": rows} for name, rows in by_topic.items()]
     return {"errorCode": 0, "replicaElectionResults": results}
+
+
+def refused(request: Request, message: str) -> dict[str, Any]:
+    """Return the response that refuses the request, and each partition that it names."""
+    row = {"errorCode": error_code("INVALID_REQUEST"), "errorMessage": message}
+    results = [
+        {"topic": each["topic"], "partitionResult": [{"partitionId": index} | row for index in each["partitions"]]}
+        for each in request.body["topicPartitions"] or ()
+    ]
+    return {"errorCode": row["errorCode"], "replicaElectionResults": results}
 
 
 def reason(request: Request, name: str, index: int, code: int) -> str | None:

@@ -22,7 +22,8 @@ def handle(request: Request) -> dict[str, Any]:
 def row(request: Request, name: str) -> dict[str, Any]:
     each = request.transactions.by_id.get(name)
     code = request.fault() or request.transaction_refusal(name)
-    code = code or (0 if each is not None else error_code("TRANSACTIONAL_ID_NOT_FOUND"))
+    missing = error_code("TRANSACTIONAL_ID_NOT_FOUND" if name else "INVALID_REQUEST")
+    code = code or (0 if each is not None else missing)
     made = {"errorCode": code, "transactionalId": name}
     if code or each is None:
         return made | NOTHING | {"topics": []}

@@ -28,10 +28,9 @@ def handle(request: Request) -> dict[str, Any]:
         else:
             request.transactions.check(*producer, place)
 
-    code = request.denial(Resource.TRANSACTIONAL_ID, producer[0]) or request.group_refusal(body["groupId"])
-    code = code or check_member(request)
-    code = code or attempt(request, join, fenced_since=NEVER)[0]
-    return commit(request, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=producer[1:])
+    refusal = request.denial(Resource.TRANSACTIONAL_ID, producer[0]) or request.group_refusal(body["groupId"])
+    code = refusal or check_member(request) or attempt(request, join, fenced_since=NEVER)[0]
+    return commit(request, refusal, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=producer[1:])
 
 
 def check_member(request: Request) -> int:
