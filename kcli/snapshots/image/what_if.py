@@ -8,7 +8,7 @@ election is unclean here.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,8 @@ class WhatIf:
 
     def __init__(self, image: Image, removed: set[int]) -> None:
         self.image, self.removed = image, removed
-        up = (number for number, each in sorted(image.brokers.items()) if not each.get("fenced"))
+        # Kafka elects active brokers: neither fenced, nor shutting down.
+        up = (number for number, each in sorted(image.brokers.items()) if is_active(each))
         self.alive = [number for number in up if number not in removed]
         self.has_elr = image.features.get(ELR_FEATURE, 0) > 0
         self.load: Counter[int] = Counter()
@@ -152,6 +153,11 @@ class WhatIf:
         """Return a broker's rack, or the broker's id if it has none."""
         rack = self.image.brokers[broker].get("rack")
         return broker if rack is None else rack
+
+
+def is_active(broker: Mapping[str, Any]) -> bool:
+    """Return whether a registered broker may lead partitions."""
+    return not broker.get("fenced") and not broker.get("inControlledShutdown")
 
 
 def what_if_summary(found: Sequence[Outcome], removed: set[int]) -> dict[str, Any]:

@@ -53,6 +53,14 @@ def test_nobody_in_sync_is_left() -> None:
     assert (found.state, found.next_leader, found.isr, found.elr) == ("under-min-isr", 3, (3,), (1,))
 
 
+def test_a_broker_that_shuts_down_is_not_elected() -> None:
+    """As 4.4 controllers left it: 1 was gone, 2 about to go, and its partitions had no leader."""
+    leaving = ("BrokerRegistrationChangeRecord", {"brokerId": 2, "brokerEpoch": 12, "inControlledShutdown": 1})
+    found = first(cluster(leaving, change(isr=[1, 2])), "broker=1")
+    assert found is not None
+    assert (found.state, found.next_leader) == ("offline", -1)
+
+
 def test_what_does_not_matter_is_not_told() -> None:
     assert first(cluster(), "broker=4") is None
     fenced = ("FenceBrokerRecord", {"id": 4, "epoch": 14})
