@@ -218,6 +218,10 @@ def test_logins_that_run_out(tmp_path: Path) -> None:
     finding = told(found(tmp_path, *wires(True)), "token-expiry", client="tester")
     assert finding.evidence["cut"] == 3
     assert not found(tmp_path, *wires(False))
+    at_once = [logged_in(41000 + number, 0, True, Wire().now + (7 + number) * SECOND) for number in range(3)]
+    finding = told(found(tmp_path, *wires(False), *at_once), "token-expiry", client="tester")
+    assert (finding.evidence["refused"], finding.evidence["cut"]) == (3, 0)
+    assert not found(tmp_path, *at_once), "its logins have no limit"
 
 
 def refused_token(port: int, start: int, confirmed: bool) -> Wire:

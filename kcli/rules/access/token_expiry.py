@@ -3,6 +3,8 @@
 from kcli.rules.prepared import CLIENT_END, SERVER_END
 from kcli.rules.rule import Rule
 
+# A broker accepts a delegation token that has just expired for 0 ms, and closes the connection at its next request. A
+# lifetime of 0 elsewhere means no limit.
 RULE = Rule(
     finding="token-expiry",
     title="logins that expire",
@@ -36,12 +38,25 @@ lifetimes AS (
   FROM logins_of
   GROUP BY client_id
 ),
+of_no_time AS (
+  SELECT coalesce(min(s.client_id), '') AS client_id, min(s.server) AS server, max(s.completed_ns) AS completed_ns
+  FROM sasl_calls s JOIN conns c ON s.connection = c.connection
+  WHERE {SERVER_END} <= coalesce({CLIENT_END}, {SERVER_END})
+  GROUP BY s.connection
+  HAVING max(session_lifetime_ms) = 0 AND count(s.error) = 0 AND min({SERVER_END}) < max(s.completed_ns) + 2000000000
+),
 refused_logins AS (
-  SELECT g.client_id, count(*) AS refused, array_agg(DISTINCT s.server) AS servers, min(s.completed_ns) AS first_ns,
-         max(s.completed_ns) AS last_ns
-  FROM lifetimes g JOIN sasl_calls s ON g.client_id = coalesce(s.client_id, '') AND s.completed_ns >= g.over_ns
-  WHERE s.error = 'SASL_AUTHENTICATION_FAILED' AND g.mechanism = 'OAUTHBEARER'
-  GROUP BY g.client_id
+  SELECT client_id, count(*) AS refused, array_agg(DISTINCT server) AS servers, min(completed_ns) AS first_ns,
+         max(completed_ns) AS last_ns
+  FROM (
+    SELECT g.client_id, s.server, s.completed_ns
+    FROM lifetimes g JOIN sasl_calls s ON g.client_id = coalesce(s.client_id, '') AND s.completed_ns >= g.over_ns
+    WHERE s.error = 'SASL_AUTHENTICATION_FAILED' AND g.mechanism = 'OAUTHBEARER'
+    UNION ALL
+    SELECT g.client_id, server, completed_ns
+    FROM lifetimes g JOIN of_no_time n ON g.client_id = n.client_id
+  ) AS r
+  GROUP BY client_id
 )
 SELECT g.client_id, coalesce(cut, 0) AS cut, coalesce(refused, 0) AS refused, lifetime_seconds, mechanism,
        coalesce(cut, 0) + coalesce(refused, 0) AS weight, coalesce(c.servers, w.servers) AS servers,
@@ -54,7 +69,7 @@ WHERE cut >= 2 OR refused >= 2
     subject={"client": "client_id"},
     evidence=("cut", "refused", "lifetime_seconds", "mechanism", "servers"),
     says="{client_id} does not renew its login ({mechanism}): when it expired after {lifetime_seconds} s, the broker "
-    "closed {cut} connections, and refused {refused} logins with expired credentials",
+    "closed {cut} connections, and refused or ended {refused} logins with expired credentials",
     ruled_out="wrong credentials: the first login succeeded",
     advice="have {client_id} request a new token in time (Java: sasl.login.refresh.*; librdkafka: oauth_cb, or "
     "sasl.oauthbearer.method=oidc; Python: the token provider must not return an old one), and use a client that "

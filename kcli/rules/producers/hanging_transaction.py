@@ -162,7 +162,7 @@ SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
                              ELSE concat('transaction.timeout.ms below ', timeout) END,
                         ' holds readers back for less')
             WHEN at_work
-            THEN 'nothing, if {{who}} is to commit as rarely: smaller transactions hold readers back for less'
+            THEN 'nothing, if {{who}} is meant to commit this rarely; smaller transactions hold readers back for less'
             WHEN ends_by_itself_at + 10000000000 < end_ns
             THEN 'it did not end by itself at {{ends_by_itself_at}}, as it had to {TIMEOUT}: end it, {ABORT}{WHY}'
             WHEN ends_by_itself_at < end_ns + {SOON_NS}
