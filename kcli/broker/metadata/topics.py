@@ -175,11 +175,10 @@ class Topics:
         return log
 
     def delete_records(self, partition: Partition, offset: int) -> None:
-        """Delete the records before `offset`, and write the checkpoint for the next start. Raises OSError."""
+        """Delete the records before `offset`; `write_start_offsets` keeps that for the next start. Raises OSError."""
         log = partition.made_log()
         log.delete_before(offset)
         self.start_offsets[partition.topic.name, partition.index] = log.start_offset
-        self.write_start_offsets()
 
     def cleaned(self, partition: Partition, first_dirty: int) -> None:
         """Set the first offset of a log that was not cleaned, also in the checkpoint. Raises OSError."""

@@ -32,6 +32,24 @@ def test_records_are_deleted(tmp_path: Path) -> None:
     run(again())
 
 
+def test_a_request_for_many_partitions_writes_their_starts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has all partitions: written for each, 60,000 entries kept all others waiting for seconds."""
+    written = []
+
+    async def work() -> None:
+        async with talking(Broker(tmp_path), topic="t", partitions=3) as talk:
+            monkeypatch.setattr("kcli.broker.metadata.topics.write_offsets", lambda *args: written.append(args))
+            asked = {"name": "t", "partitions": [{"partitionIndex": index % 3, "offset": 0} for index in range(30)]}
+            answer = await talk(DELETE_RECORDS, 2, {"topics": [asked], "timeoutMs": 1})
+            assert {row["errorCode"] for row in answer["topics"][0]["partitions"]} == {0}
+            [(_, starts)] = written
+            assert starts == {("t", index): 0 for index in range(3)}
+
+    run(work())
+
+
 @pytest.mark.parametrize("version", range(12))
 def test_offsets_by_time(version: int) -> None:
     async def work() -> None:
