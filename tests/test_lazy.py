@@ -87,11 +87,23 @@ def test_records_of_files_need_no_client() -> None:
     assert not {"asyncio", "ssl", "concurrent.futures"} & set(done.stdout.split())
 
 
-def test_a_condition_asks_nothing_of_pandas() -> None:
-    """PyArrow imports it to look at Python's values, where it is there, which takes as long as all the rest."""
-    condition = "kcli.sql.conditions.SqlCondition('latency_ms > 1').close()"
-    script = f"import sys, kcli.sql.conditions; {condition}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+CLUSTERS = [f"tests/diagnose/data/{name}.pcap.zst" for name in ("path-mtu", "topic-refused-once")]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "import kcli.sql.conditions; kcli.sql.conditions.SqlCondition('latency_ms > 1').close()",
+        f"from kcli.diagnose.diagnosis import diagnose; diagnose({CLUSTERS!r})",  # each cluster on its own
+    ],
+    ids=["condition", "diagnose"],
+)
+def test_arrow_does_not_ask_pandas(work: str) -> None:
+    """PyArrow imports pandas, if that is there, to look at Python's values; it takes as long as all the rest."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{work}\nimport sys; print(*sys.modules)"],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
     assert not {"pandas", "polars"} & set(done.stdout.split())
 
 

@@ -13,7 +13,7 @@ from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.rules.prepared import BY_ID, PREPARED, TOPIC, ends_sql
 from kcli.rules.rule_tables import LARGEST, READ, RuleTables, kind_of, query_around
-from kcli.tables.arrays import batch_of_rows, nulls_at
+from kcli.tables.arrays import batch_of_rows, column_of, nulls_at
 from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of
 from kcli.tables.duckdb_engine import SOURCES, STORE_MEMORY
@@ -430,12 +430,16 @@ def without(rows: Any, name: str, values: Collection[Any], *, where_they_are: bo
     each query, instead of in a copy.
     """
     import pyarrow
-    from pyarrow import compute, dataset
+    from pyarrow import compute
 
     kind = rows.schema.field(name).type
     kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-    wanted = ~compute.field(name).cast(kind).isin(pyarrow.array([*values], kind))
-    return dataset.dataset(rows).filter(wanted) if where_they_are else rows.filter(wanted)
+    unwanted = column_of([*values], kind)
+    if where_they_are:
+        from pyarrow import dataset  # imports pandas if that is installed, which takes longer than most filters
+
+        return dataset.dataset(rows).filter(~compute.field(name).cast(kind).isin(unwanted))
+    return rows.filter(compute.invert(compute.is_in(rows.column(name).cast(kind), value_set=unwanted)))
 
 
 def nameless_in(batch: Any) -> set[str]:

@@ -15,6 +15,7 @@ from kcli.core.codec.values import uuid_bytes
 from kcli.core.columns.exchange_columns import position_key
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.writing import rewrite, with_column
+from kcli.tables.arrays import column_of
 
 TABLE = "fetch_partitions"
 SEEN = ("effective_offset", "high_watermark_seen", "log_start_seen")
@@ -79,7 +80,7 @@ def completed(rows: Any, known: dict[int, list[int]]) -> Any:
     keys = [key_of(*each.values()) for each in rows.select(PARTITION).filter(incomplete).to_pylist()]
     for number, (name, column) in enumerate(zip(SEEN, columns, strict=True)):
         seen = (known[key][number] if key in known else UNKNOWN for key in keys)
-        found = pyarrow.array([None if each == UNKNOWN else each for each in seen], pyarrow.int64())
+        found = column_of([None if each == UNKNOWN else each for each in seen], pyarrow.int64())
         whole = pyarrow.compute.coalesce(column, pyarrow.compute.replace_with_mask(column, incomplete, found))
         rows = with_column(rows, name, whole)
     lag = pyarrow.compute.subtract(rows.column(SEEN[1]), rows.column(SEEN[0]))

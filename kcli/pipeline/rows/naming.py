@@ -16,6 +16,7 @@ from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.storage import StoragePath
 from kcli.pipeline.writing import NAMED, WrittenFile, rewrite, with_column
 from kcli.schemas.definition import ZERO_UUID
+from kcli.tables.arrays import column_of
 from kcli.topic_names import METADATA_ID
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def name_columns(batch: Any, names: Names) -> Any:
 
     ids = batch.column("topic_id").combine_chunks().dictionary_encode()
     known = [names.get(topic_id, (None, 0))[0] for topic_id in ids.dictionary.to_pylist()]
-    found = pyarrow.array(known, pyarrow.string()).take(ids.indices)
+    found = column_of(known, pyarrow.string()).take(ids.indices)
     return with_column(batch, "topic", pyarrow.compute.coalesce(batch.column("topic"), found))
 
 
