@@ -42,16 +42,17 @@ between_captures AS (
   ) AS spaced
   WHERE 1000000000 * (second - before) >= {BETWEEN_CAPTURES_NS}
 ),
+gaps AS (
+  SELECT server, before_ns AS from_ns, first_ns AS to_ns, answers AS ended
+  FROM (SELECT *, lag(last_ns) OVER (PARTITION BY server ORDER BY first_ns) AS before_ns FROM each_second) AS spaced
+  LEFT JOIN between_captures b ON before_ns <= b.to_ns AND first_ns >= b.from_ns
+  WHERE first_ns - before_ns >= 5000000000 AND b.from_ns IS NULL
+),
 silences AS (
   SELECT server, s.from_ns, s.to_ns, ended,
          sum(CASE WHEN p.from_ns IS NULL THEN 0 ELSE least(s.to_ns, p.to_ns) - greatest(s.from_ns, p.from_ns)
                   END) AS paused_ns
-  FROM (
-    SELECT server, before_ns AS from_ns, first_ns AS to_ns, answers AS ended
-    FROM (SELECT *, lag(last_ns) OVER (PARTITION BY server ORDER BY first_ns) AS before_ns FROM each_second) AS spaced
-    LEFT JOIN between_captures b ON before_ns <= b.to_ns AND first_ns >= b.from_ns
-    WHERE first_ns - before_ns >= 5000000000 AND b.from_ns IS NULL
-  ) AS s
+  FROM gaps s
   LEFT JOIN pauses p ON p.from_ns < s.to_ns AND p.to_ns > s.from_ns
   GROUP BY server, s.from_ns, s.to_ns, ended
 ),
@@ -181,4 +182,5 @@ WHERE place = 1
         ),
         "under-min-isr": ("broker",),
     },
+    rests_on=("gaps",),
 )  # fmt: skip

@@ -154,6 +154,19 @@ compared AS (
   LEFT JOIN (SELECT s.*, node_id FROM by_server s LEFT JOIN nodes n ON s.server = n.server) AS p
     ON o.server != p.server AND p.answers >= 20 AND coalesce(o.node_id != p.node_id, true)
   GROUP BY ALL
+),
+-- Servers with late answers in bursts, or at most times; the conditions behind these take more time to look at.
+suspects AS (
+  SELECT *
+  FROM (
+    SELECT *,
+           late_answers >= 5 AND bursts >= 3 AND (last_ns - first_ns) / 1e9 > 1.5
+             AND (others = 0 OR late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)) AS in_bursts,
+           others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AS usually
+    FROM compared
+    WHERE answers >= 20
+  ) AS c
+  WHERE in_bursts OR usually
 )
 SELECT broker, broker_name, answers, late_answers, bursts, coalesce(waiting, 0) AS waiting, longest_ms, median_ms,
        other_answers, other_late, other_median_ms, (c.last_ns - c.first_ns) / 1e9 AS over_seconds, c.first_ns,
@@ -166,7 +179,7 @@ SELECT broker, broker_name, answers, late_answers, bursts, coalesce(waiting, 0) 
             WHEN other_answers = 0 THEN 'no other broker to compare with'
             ELSE concat('other brokers ', CAST(other_late AS BIGINT), ' of ', CAST(other_answers AS BIGINT))
             END AS others_text
-FROM compared c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
+FROM suspects c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
 LEFT JOIN covered v ON c.server = v.server
 LEFT JOIN waiters w ON c.server = w.server
 LEFT JOIN replicated r ON c.server = r.server
@@ -174,16 +187,14 @@ LEFT JOIN silent i ON c.server = i.server
 LEFT JOIN requests_by_server e ON c.server = e.server
 LEFT JOIN slower a ON c.server = a.server
 JOIN server_spans t ON c.server = t.server
-WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
+WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2)
   AND (late_metadata < late_answers OR late_answers = 0 OR coalesce(e.requests, 0) < 20)
-  AND ((late_answers >= 5 AND bursts >= 3 AND w.links >= 2 AND (c.last_ns - c.first_ns) / 1e9 > 1.5
-        AND CASE WHEN others > 0
-                   THEN late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)
-                        AND late_ms / c.links / 1e3 > 0.03 * seconds
-                 ELSE (late_ms / c.links / 1e3 > 0.25 * seconds AND covered_seconds > 0.2 * seconds
-                       OR coalesce(standstills, 0) >= 3 AND covered_seconds > 0.05 * seconds)
-                      AND coalesce(touched, 0) >= 0.7 * coalesce(there, 0) END)
-       OR (others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AND slower_answers > 0.5 * answers))
+  AND (usually AND slower_answers > 0.5 * answers
+       OR in_bursts AND w.links >= 2
+          AND CASE WHEN others > 0 THEN late_ms / c.links / 1e3 > 0.03 * seconds
+                   ELSE (late_ms / c.links / 1e3 > 0.25 * seconds AND covered_seconds > 0.2 * seconds
+                         OR coalesce(standstills, 0) >= 3 AND covered_seconds > 0.05 * seconds)
+                        AND coalesce(touched, 0) >= 0.7 * coalesce(there, 0) END)
 """,
     subject={"broker": "broker"},
     evidence=(
@@ -218,4 +229,5 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2) AND answers >= 20
         "errors-again": (),
         "long-transaction": (),
     },
+    rests_on=("suspects",),
 )

@@ -38,6 +38,12 @@ summed AS (
            / greatest(count(DISTINCT CASE WHEN late THEN connection END), 1) AS stalled_ms
   FROM awaited CROSS JOIN (SELECT percentile_approx(alone_ms, 0.5) AS usual_alone_ms FROM awaited) AS u
 ),
+stalls AS (
+  SELECT s.*
+  FROM summed s
+  CROSS JOIN (SELECT max(seconds) AS seconds FROM server_spans WHERE server IN (SELECT server FROM awaited)) AS t
+  WHERE late_answers >= 5 AND (bursts >= 3 OR stalled_ms >= 5000) AND leaders >= 1 AND stalled_ms / 1e3 > 0.1 * seconds
+),
 asks AS (
   SELECT replica_id, server, ns, lag(completed_ns) OVER (PARTITION BY replica_id, server ORDER BY ns) AS told_ns
   FROM calls
@@ -88,13 +94,11 @@ SELECT s.*, p.late AS plain_late, p.answers AS plain_answers, p.median_ms AS pla
        coalesce(n.broker, split(CAST(b.replica_id AS STRING), ',')) AS broker,
        concat('follower ', coalesce(n.broker_name, CAST(b.replica_id AS STRING))) AS named,
        late_ms AS weight
-FROM summed s
+FROM stalls s
 CROSS JOIN plain p
-CROSS JOIN (SELECT max(seconds) AS seconds FROM server_spans WHERE server IN (SELECT server FROM awaited)) AS t
 CROSS JOIN blamed b
 LEFT JOIN (SELECT node_id, broker, broker_name FROM nodes JOIN brokers USING (server)) n ON n.node_id = b.replica_id
-WHERE late_answers >= 5 AND (bursts >= 3 OR stalled_ms >= 5000) AND leaders >= 1 AND stalled_ms / 1e3 > 0.1 * seconds
-  AND paused_ms > 0.5 * stalled_ms
+WHERE paused_ms > 0.5 * stalled_ms
   AND s.late_answers / s.answers > 5.0 * (coalesce(p.late, 0) + 1) / (p.answers + 1)
 """,
     subject={"broker": "broker"},
@@ -120,4 +124,5 @@ WHERE late_answers >= 5 AND (bursts >= 3 OR stalled_ms >= 5000) AND leaders >= 1
     see="stats {files} --api Produce --by broker --by client",
     source="kafka.network:RequestMetrics RemoteTimeMs (Produce); replica.lag.time.max.ms 30000",
     explains={"request-timeout-too-short": (), "errors-again": (), "long-transaction": ()},
+    rests_on=("stalls",),
 )

@@ -96,4 +96,5 @@ WHERE limited >= 20 AND limited >= 0.6 * answers AND seconds >= 3 AND usual_behi
     "WHERE client_id = '{client_id}'\" {files}",
     source="max.partition.fetch.bytes 1048576, fetch.max.bytes 52428800; KIP-74",
     explains={"lagging-consumer": ("client",)},
+    rests_on=("waiting",),
 )

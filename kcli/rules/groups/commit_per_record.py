@@ -78,4 +78,5 @@ FROM told
     see="stats {files} --by group --by api",
     source="auto.commit.interval.ms 5000; commit-rate",
     explains={"lagging-consumer": ("client",), "slow-reader": ("client",)},
+    rests_on=("often",),
 )

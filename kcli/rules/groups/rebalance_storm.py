@@ -172,12 +172,23 @@ failed AS (
   WHERE error IN ('REBALANCE_IN_PROGRESS', 'UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_MEMBER_EPOCH')
   GROUP BY group_id
 ),
+storms AS (
+  SELECT g.*, joins, most_joins, most_client
+  FROM groups g
+  JOIN busiest b ON g.group_id = b.group_id
+  LEFT JOIN expected e ON g.group_id = e.group_id
+  LEFT JOIN silent d ON g.group_id = d.group_id
+  LEFT JOIN given v ON g.group_id = v.group_id
+  LEFT JOIN cooperative p ON g.group_id = p.group_id
+  LEFT JOIN connect w ON g.group_id = w.group_id
+  WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
+    AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + coalesce(lost, 0)
+                         + CASE WHEN mute THEN coalesce(comers, 0) ELSE coalesce(given_up, 0) END
+),
 positions AS (
   SELECT m.group_id, f.client_id, topic, partition, fetch_offset, f.ns, records_bytes > 0 AS came,
          fetch_offset < lag(fetch_offset) OVER w OR f.connection != lag(f.connection) OVER w AS anew
-  FROM fetched f
-  JOIN (SELECT b.group_id, most_client FROM busiest b JOIN groups g ON b.group_id = g.group_id) AS m
-    ON f.client_id = m.most_client
+  FROM fetched f JOIN storms m ON f.client_id = m.most_client
   WHERE f.asked AND f.answered AND f.fetch_offset >= 0
   WINDOW w AS (PARTITION BY m.group_id, f.client_id, topic, partition ORDER BY f.ns)
 ),
@@ -241,24 +252,15 @@ SELECT g.group_id, g.clients, generations, first_generation, last_generation, jo
        CASE WHEN most_leaves >= 2 THEN 'decode pcap {files} --client {leaver} --api JoinGroup,LeaveGroup'
             WHEN expelled IS NOT NULL THEN 'decode pcap {files} --client {expelled} --api JoinGroup,Heartbeat'
             END AS look, expelled, most_expelled, changed
-FROM groups g
-JOIN busiest b ON g.group_id = b.group_id
+FROM storms g
 LEFT JOIN leaves l ON g.group_id = l.group_id
 LEFT JOIN expelled x ON g.group_id = x.group_id
 LEFT JOIN changes n ON g.group_id = n.group_id
 LEFT JOIN failed f ON g.group_id = f.group_id
-LEFT JOIN expected e ON g.group_id = e.group_id
-LEFT JOIN silent d ON g.group_id = d.group_id
-LEFT JOIN given v ON g.group_id = v.group_id
-LEFT JOIN cooperative p ON g.group_id = p.group_id
-LEFT JOIN connect w ON g.group_id = w.group_id
 LEFT JOIN returned t ON g.group_id = t.group_id
 LEFT JOIN jobs o ON g.group_id = o.group_id
-WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
-  AND NOT coalesce(o.size = 1 AND leaves >= o.came - 1 AND o.links >= o.came AND joins <= 2 * o.came
+WHERE NOT coalesce(o.size = 1 AND leaves >= o.came - 1 AND o.links >= o.came AND joins <= 2 * o.came
                    AND coalesce(2 * returns, 0) < most_joins, false)
-  AND generations >= 2 + coalesce(comers, 0) + coalesce(goers, 0) + coalesce(lost, 0)
-                       + CASE WHEN mute THEN coalesce(comers, 0) ELSE coalesce(given_up, 0) END
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=(
@@ -286,7 +288,7 @@ WHERE most_joins >= 4 AND coalesce(workers, 4) >= 4
     advice="{read_first}{step}; static membership (group.instance.id), the CooperativeStickyAssignor",
     see='sql "SELECT * FROM groups" {files}',
     source="session.timeout.ms 45000, group.initial.rebalance.delay.ms 3000; rebalance-rate-per-hour",
-    rests_on=("groups",),
+    rests_on=("groups", "storms"),
     explains={
         "connection-churn": ("client",),
         "errors-again": ("client",),

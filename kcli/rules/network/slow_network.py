@@ -35,8 +35,23 @@ hosts AS (
   WHERE trip_ms IS NOT NULL AND NOT inner_client
   GROUP BY host
 ),
+far AS (
+  SELECT h.*, others_ms
+  FROM hosts h
+  JOIN (
+    SELECT m.host, min(o.median_trip_ms) AS others_ms, min(o.usual_ms) AS others_usual_ms
+    FROM hosts m LEFT JOIN hosts o ON m.host != o.host
+    GROUP BY m.host
+  ) AS c ON h.host = c.host
+  WHERE (h.trip_ms >= 30 AND (others_ms IS NULL AND h.trip_ms >= 60 OR h.trip_ms >= 5 * others_ms))
+    OR (h.usual_ms >= 150 AND h.samples >= 10 AND h.trip_ms < 0.1 * h.usual_ms AND h.queued >= 8000
+        AND (others_usual_ms IS NULL OR h.usual_ms >= 5 * others_usual_ms))
+),
 own AS (
-  SELECT t.address, percentile_approx(own_ms, 0.5) AS broker_ms FROM timed t WHERE own_ms IS NOT NULL GROUP BY t.address
+  SELECT address, percentile_approx(own_ms, 0.5) AS broker_ms
+  FROM timed
+  WHERE own_ms IS NOT NULL AND address IN (SELECT host FROM far)
+  GROUP BY address
 ),
 busy AS (
   SELECT DISTINCT client_id
@@ -69,16 +84,7 @@ SELECT h.host, h.trip_ms, h.median_trip_ms, h.usual_ms, h.connections, h.clients
                           'what exceeds it waits in a queue') END AS advised,
        CASE WHEN (SELECT count(*) FROM busy b WHERE array_contains(h.clients, b.client_id)) > 0
               THEN 'lagging-consumer' END AS spares
-FROM hosts h
-JOIN (
-  SELECT m.host, min(o.median_trip_ms) AS others_ms, min(o.usual_ms) AS others_usual_ms
-  FROM hosts m LEFT JOIN hosts o ON m.host != o.host
-  GROUP BY m.host
-) AS c ON h.host = c.host
-LEFT JOIN own w ON w.address = h.host
-WHERE (h.trip_ms >= 30 AND (others_ms IS NULL AND h.trip_ms >= 60 OR h.trip_ms >= 5 * others_ms))
-  OR (h.usual_ms >= 150 AND h.samples >= 10 AND h.trip_ms < 0.1 * h.usual_ms AND h.queued >= 8000
-      AND (others_usual_ms IS NULL OR h.usual_ms >= 5 * others_usual_ms))
+FROM far h LEFT JOIN own w ON w.address = h.host
 """,
     subject={"host": "host", "client": "clients", "group": "groups"},
     evidence=("trip_ms", "median_trip_ms", "usual_ms", "others_ms", "connections", "broker_ms", "clients"),
@@ -89,4 +95,5 @@ WHERE (h.trip_ms >= 30 AND (others_ms IS NULL AND h.trip_ms >= 60 OR h.trip_ms >
     see="stats {files} --by client --by connection",
     source="TCP; receive.buffer.bytes 65536, send.buffer.bytes 131072",
     explains={"lagging-consumer": ("client",), "slow-reader": ("client",), "long-transaction": ("client",)},
+    rests_on=("far",),
 )

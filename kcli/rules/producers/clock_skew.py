@@ -75,4 +75,5 @@ LEFT JOIN client_hosts w ON s.client_id = w.client_id
     f'max(max_timestamp - epoch_ms(timestamp)) AS most_ms FROM record_batches p {OF_TOPIC} GROUP BY ALL" {{files}}',
     source="message.timestamp.after.max.ms 3600000 (from 4.0 on, KIP-1030); KIP-937",
     explains={"errors-again": ("client",), "message-too-large": ("client",), "invalid-record": ("client", "topic")},
+    rests_on=("skewed_topics",),
 )

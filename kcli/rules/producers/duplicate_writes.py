@@ -117,4 +117,5 @@ HAVING sum(batches) >= 3
     f"last FROM record_batches p {OF_TOPIC} AND client_id = '{{client_id}}' AND api = 'PRODUCE' GROUP BY ALL "
     'HAVING count(*) > 1 ORDER BY first" {files}',
     source="enable.idempotence; KIP-98",
+    rests_on=("suspects",),
 )

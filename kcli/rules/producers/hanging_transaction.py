@@ -54,9 +54,10 @@ still AS (
   FROM passed s JOIN final f ON s.topic = f.topic AND s.partition = f.partition AND s.stable < f.stable
   WHERE place = 1
 ),
+held AS (SELECT DISTINCT topic, partition FROM still),
 writes AS (
   SELECT b.topic, b.partition, b.client_id, b.producer_id, b.producer_epoch, p.base_offset, b.ns, b.records
-  FROM batches b
+  FROM (SELECT * FROM batches JOIN held USING (topic, partition)) AS b
   JOIN produced p ON {OF_BATCH}
   WHERE b.is_transactional AND NOT b.is_control AND p.error IS NULL AND p.base_offset >= 0
 ),
@@ -119,7 +120,7 @@ stood AS (
 waiting AS (
   SELECT f.topic, count(DISTINCT f.client_id) AS readers, array_agg(DISTINCT f.client_id) AS reader_names
   FROM fetched f JOIN calls c ON c.connection = f.connection AND c.correlation_id = f.correlation_id
-  WHERE c.isolation_level = 1
+  WHERE c.isolation_level = 1 AND f.topic IN (SELECT topic FROM held)
   GROUP BY f.topic
 ),
 found AS (
@@ -195,4 +196,5 @@ FROM found
     'AND last_stable_offset < high_watermark GROUP BY ALL ORDER BY max(timestamp) - min(timestamp) DESC" {files}',
     source="transaction.timeout.ms 60000, transaction.max.timeout.ms 900000; KIP-664",
     explains={"consumer-stuck": ("topic",), "lagging-consumer": ("topic",), "busy-fetch": ()},
+    rests_on=("still",),
 )

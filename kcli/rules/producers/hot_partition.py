@@ -70,4 +70,5 @@ WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.
     see=f'sql "SELECT client_id, key, count(*) AS records FROM records p {OF_TOPIC} '
     "AND partition = '{hottest}' AND client_id = '{client_id}' GROUP BY ALL ORDER BY records DESC LIMIT 10\" {files}",
     source="KIP-794 (partitioner.adaptive.partitioning.enable is for records without keys)",
+    rests_on=("uneven",),
 )

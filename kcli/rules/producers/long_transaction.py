@@ -113,4 +113,5 @@ JOIN ends e ON e.producer_id = l.producer_id AND e.ended_ns = l.ended_ns
     "WHERE transactional_id = '{transactional_id}'\" {files}",
     source="transaction.timeout.ms 60000; KIP-98",
     explains={"consumer-stuck": ("topic",), "lagging-consumer": ("topic",)},
+    rests_on=("long_ones",),
 )

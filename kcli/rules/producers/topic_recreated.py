@@ -173,4 +173,5 @@ WHERE topic_ids >= 2 OR back_to_start >= 1 OR shrunk >= 1 OR (deletes >= 1 AND c
         "consumer-stuck": ("client",),  # it knows the deleted topic
         "hot-partition": ("topic",),  # the new topic may have fewer partitions
     },
+    rests_on=("errors",),
 )

@@ -136,4 +136,5 @@ WHERE in_turn >= enough OR was_at_work IS NOT NULL
         "transactions-aborted": ("transactionalId",),
         "sequence-gap": ("client",),
     },
+    rests_on=("summed",),
 )
