@@ -6,23 +6,18 @@ can adapt. A version as old as the captured broker's newest proves nothing eithe
 versions. It certainly does if it names its software (KIP-511, 2.4); otherwise the capture does not show it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from kcli.capture.decoder import Sink
+from kcli.capture.decoder import CaptureDecoder, Sink
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range
 from kcli.tables.exchanges import address_of
-
-if TYPE_CHECKING:
-    from kcli.capture.decoder import CaptureDecoder
 
 REMEMBERED = 1 << 16  # connections
 ALIKE = 1 << 10  # combinations of API and versions whose judgement is remembered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from kcli.capture.captured_time import CapturedTime
 from kcli.capture.counters import Tally
@@ -15,10 +15,8 @@ from kcli.capture.io.files import drive
 from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item, learn_names
+from kcli.core.codec.sink import Sink as CompiledSink
 from kcli.filelike import Stream, name_of
-
-if TYPE_CHECKING:
-    from kcli.core.codec.sink import Sink as CompiledSink
 
 MEMORY = 1 << 28  # bytes held for connections: packets out of order, partial frames, unanswered requests
 S = TypeVar("S", bound="Sink")

@@ -11,9 +11,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from kcli.capture.decoder import Sink
+from kcli.capture.decoder import CaptureDecoder, Sink
 from kcli.capture.io.file_marks import UNKNOWN, FileTimes
 from kcli.capture.kafka.clock import SECOND, instant
 from kcli.capture.kafka.exchange import Exchange
@@ -26,9 +26,6 @@ from kcli.jsontext import loads
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_name
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
-
-if TYPE_CHECKING:
-    from kcli.capture.decoder import CaptureDecoder
 
 COLUMNS = (
     "api", "version", "client", "broker", "connection", "topic", "partition", "group", "error", "file", "second",

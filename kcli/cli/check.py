@@ -21,6 +21,7 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.jsontext import dumps, loads
+from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
@@ -137,7 +138,6 @@ def batch(file: str, api_version: int | None, **values: Any) -> int:
     kcli encode batch --to hex batch.json | kcli check batch --hex
     """
     from kcli.broker.acceptance import RequestVerdict, batch_verdict
-    from kcli.schemas.apikeys import PRODUCE
 
     options = CheckOptions(**values)
     of = release_of(options)

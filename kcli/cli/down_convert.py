@@ -23,6 +23,7 @@ from kcli.counting import counted
 from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
 from kcli.input_names import name_of
+from kcli.jsontext import dumps
 from kcli.whole_file import WholeFile
 
 if TYPE_CHECKING:
@@ -163,8 +164,6 @@ def print_plan(files: tuple[str, ...], options: ConversionOptions) -> None:
     """Print what each conversion would cost. Sizes of compressed batches after it are estimates, by their present
     ratio.
     """
-    from kcli.jsontext import dumps
-
     rows = []
     for file in files:
         with ExitStack() as stack:

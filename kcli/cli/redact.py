@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.capture.decoder import DecodeOptions
 from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
@@ -60,7 +61,6 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
     kcli redact captures/ -o given.pcapng --key house.key --keep topics,groups
     kcli redact tls.pcap --key-log keys.log -o given.pcapng
     """
-    from kcli.capture.decoder import DecodeOptions
     from kcli.redact.redacting import Redaction
 
     if options["output"] == "-" and is_terminal(sys.stdout):

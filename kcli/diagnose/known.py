@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from kcli.capture.captured_time import CapturedTime
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.clock import instant
 from kcli.capture.names import counted_by, names_by
 from kcli.capture.wanted import matches
+from kcli.finding import Finding
 from kcli.input_names import STDIN
 
 if TYPE_CHECKING:
-    from kcli.capture.captured_time import CapturedTime
     from kcli.diagnose.scope import Scope
     from kcli.diagnose.store import FactStore
-    from kcli.finding import Finding
 
 # The columns of facts with names of each kind; topic ids count as names.
 NAMES: dict[str, dict[str, tuple[str, ...]]] = {

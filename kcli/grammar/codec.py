@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -86,8 +87,6 @@ class Interpreted:
 
     def json_value(self, value: dict[str, Any], form: JsonForm, secrets: bool = False) -> dict[str, Any]:
         """Return a value from `read` in the form of JSON. secrets: show them."""
-        import base64
-
         made = self.grammar.json_value(value, form)
         if ENCODINGS in value:
             made[ENCODINGS] = {path: base64.b64encode(raw).decode() for path, raw in value[ENCODINGS].items()}

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError
-from kcli.grammar.codec import MessageCodec
+from kcli.grammar.codec import Hook, JsonOptions, MessageCodec
 from kcli.grammar.request_start import api_of
 from kcli.grammar.secrets import Hidden, redacted
+from kcli.grammar.words.structs import Struct
 from kcli.grammar.words.trace import Span
 from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import ENVELOPE
@@ -23,8 +24,6 @@ from kcli.schemas.catalog import catalog
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Node
-    from kcli.grammar.codec import Hook, JsonOptions
-    from kcli.grammar.words.structs import Struct
 
 CodecOf = Callable[[str, int, str | None], MessageCodec]
 

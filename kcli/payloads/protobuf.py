@@ -7,6 +7,7 @@ Unknown fields are left out.
 
 import base64
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -339,8 +340,6 @@ def value_of(field: FieldDescriptor, value: Any, depth: int) -> Any:
 
 def shortest(value: float) -> float:
     """Return the number with the fewest digits that is the same 32-bit float."""
-    import struct
-
     if value - value:  # NaN or infinite
         return value
     for digits in (6, 7, 8, 9):

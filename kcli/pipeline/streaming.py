@@ -5,12 +5,12 @@ Spark, determines which captures a batch still has to read. A batch that Spark r
 there, and reads the rest. The checkpoint is in the output folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from kcli.errors import KcliError
 from kcli.extras import require
@@ -26,9 +26,6 @@ try:
 except ModuleNotFoundError:
     require("kcli pipeline run --stream", "spark")
     raise
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 class CaptureReader(DataSourceStreamReader):

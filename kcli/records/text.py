@@ -1,5 +1,6 @@
 """Batches as JSON text, made by the core: of a buffer, or chunk by chunk of a source."""
 
+import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -183,8 +184,6 @@ def event_text(chunk: Chunk, damage: Damage, full: bool, hidden: bool) -> bytes:
         "reason": damage.reason,
     }
     if full:
-        import base64
-
         data = memoryview(chunk.data)[damage.start : damage.end]
         row["base64"] = redacted(len(data)) if hidden else base64.b64encode(data).decode()
     return dumps(row).encode()

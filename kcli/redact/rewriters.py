@@ -19,14 +19,13 @@ from kcli.grammar.selection.select import Selection
 from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
 from kcli.grammar.words.structs import Struct
-from kcli.redact.batches import FILL
+from kcli.redact.batches import FILL, BatchRedactor
 from kcli.redact.rules import NO_RULE, FieldRule, rules_of, stays
 from kcli.schemas.apikeys import API_VERSIONS
 
 if TYPE_CHECKING:
     from kcli.capture.kafka.bodies import Bodies
     from kcli.core.codec.rewriting import FrameRewriter, Rewriter
-    from kcli.redact.batches import BatchRedactor
     from kcli.redact.pseudonyms import Pseudonyms
 
 Replacement = int | Callable[[bytes], bytes]  # a byte to fill with, or a function that replaces a slice

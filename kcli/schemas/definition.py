@@ -6,6 +6,7 @@ Kafka's files have `//` comments, in one case text after the JSON (2.8.2, Descri
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,6 @@ def parse_text(text: str) -> Raw:
 
 def blanked(text: str) -> str:
     """Return a definition's text with comments replaced by blanks."""
-    import re
-
     return re.sub(COMMENT, lambda found: blank(found.group()), text.removeprefix("\ufeff"), flags=re.DOTALL)
 
 

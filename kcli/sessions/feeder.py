@@ -1,13 +1,13 @@
 """Feeds a tracker with a capture's exchanges and events, as values or as lines of JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.kafka.clock import parse_instant
+from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
@@ -15,10 +15,6 @@ from kcli.sessions.draft_trace import FETCHES, read_fetch
 from kcli.sessions.offsets import OFFSET_APIS
 from kcli.sessions.trace import FetchExchange, require_types
 from kcli.sessions.tracker import Tracker
-
-if TYPE_CHECKING:
-    from kcli.capture.kafka.events import Event
-    from kcli.capture.kafka.exchange import Exchange
 
 ENDS = re.compile(r"^(.+?:\d+)-(.+?:\d+)")
 HARMLESS = ("unanswered-at-end",)

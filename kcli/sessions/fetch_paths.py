@@ -3,17 +3,14 @@
 """
 
 from functools import cache
-from typing import TYPE_CHECKING
 
+from kcli.core.codec.messages import Node
+from kcli.core.codec.messages import Selection as Compiled
 from kcli.core.sessions.fetches import Kernel
 from kcli.errors import SchemaError, UsageError
 from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.offsets import OFFSET_APIS
-
-if TYPE_CHECKING:
-    from kcli.core.codec.messages import Node
-    from kcli.core.codec.messages import Selection as Compiled
 
 TOPICS = ("topics[].topicId|topic", "responses[].topicId|topic")
 # Rows of the message, the topics and the partitions; fields that a version lacks are -1.

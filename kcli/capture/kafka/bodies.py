@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.capture.kafka.message_starts import MessageStarts
-from kcli.core.codec.messages import Names
+from kcli.core.codec.messages import Names, Node, Selection
 from kcli.errors import DecodeError
 from kcli.grammar import frames, messages
 from kcli.grammar.codec import MessageCodec, guarded
@@ -15,12 +15,11 @@ from kcli.grammar.topic_ids import annotate, teaches
 from kcli.jsontext import dumps
 from kcli.schemas.apikeys import API_VERSIONS, ENVELOPE, PRODUCE
 from kcli.schemas.catalog import catalog
+from kcli.schemas.model import Api, Field
 from kcli.schemas.secrets import secret_fields
 
 if TYPE_CHECKING:
-    from kcli.core.codec.messages import Node, Selection
     from kcli.records.text import RecordsText
-    from kcli.schemas.model import Api, Field
 
 Texts = tuple[bytes | None, bytes | None, bytes | None]  # JSON of header, request and response
 SPARE = 4  # bytes after a message that are tolerated: librdkafka sends up to three

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.errors import DecodeError, UsageError
 from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
 
 if TYPE_CHECKING:
     from kcli.core.codec.messages import Selection
-    from kcli.grammar.codec import MessageCodec
 
 NUMBER = Struct("=q")  # the core's form of a number in a column
 MISSING = -(1 << 63)  # ... that a message lacks

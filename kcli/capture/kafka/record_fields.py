@@ -1,11 +1,9 @@
 """The records fields of captured exchanges: sent by Produce, fetched by Fetch and ShareFetch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from kcli.capture.decoder import Sink
+from kcli.capture.decoder import CaptureDecoder, Sink
 from kcli.capture.filters import count_ids
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.wanted import matches
@@ -16,9 +14,6 @@ from kcli.jsontext import loads
 from kcli.records.unfolding import Unfolding
 from kcli.schemas.apikeys import FETCH, PRODUCE, SHARE_FETCH
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID, NAME_FIELDS
-
-if TYPE_CHECKING:
-    from kcli.capture.decoder import CaptureDecoder
 
 MOST_TOPICS = 1000  # topics that are remembered
 APPEND_TIMES = 2  # the version of Produce from which on responses have the append time

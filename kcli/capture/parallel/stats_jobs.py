@@ -4,17 +4,13 @@ Each process counts the exchanges of its share of the connections and reports it
 exceed a bound (see MOST_GROUPS), one process counts again, alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.parallel.shared_reading import SharedReading, TooMuchSharedError
 from kcli.capture.parallel.worker import Counts
 from kcli.capture.statistics import MOST_CONNECTIONS, MOST_GROUPS, Figures, LinkTcp, StatisticsSink, joined
-
-if TYPE_CHECKING:
-    from kcli.capture.decoder import CaptureDecoder
 
 Group = tuple[tuple[Any, ...] | None, Figures]
 

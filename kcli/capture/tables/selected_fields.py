@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.errors import UsageError
 from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
 from kcli.tables.message_fields import TEXTS, paths_of
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from kcli.capture.kafka.exchange import Exchange
     from kcli.core.codec.messages import Selection
     from kcli.core.columns.exchange_columns import FieldPlace, Fields
-    from kcli.grammar.codec import MessageCodec
 
 
 def fields_of(bodies: Bodies, api_key: int, version: int, names: Sequence[str]) -> Fields | None:

@@ -23,6 +23,7 @@ from kcli.cli.terminal.lines import ignore, print_line, print_note_now
 from kcli.cli.termination import on_stop
 from kcli.counting import counted, few_of
 from kcli.errors import InputError, UsageError
+from kcli.schemas.catalog import catalog
 from kcli.schemas.ranges import Range
 from kcli.topic_names import CLUSTER_METADATA, name_fault
 
@@ -265,8 +266,6 @@ def summary(broker: Broker, data: Path | None) -> list[str]:
 
 def draft_of(dialect: str | None) -> Iterator[str]:
     """Yield a line on the APIs that a dialect adds or replaces, and on which clients it serves them to."""
-    from kcli.schemas.catalog import catalog
-
     tables = catalog(dialect)
 
     def named(versions: Mapping[int, Range]) -> str:

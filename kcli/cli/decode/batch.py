@@ -20,6 +20,7 @@ from kcli.cli.options.inputs import (
     secrets_option,
 )
 from kcli.cli.terminal.console import terminal_room
+from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError
@@ -89,7 +90,6 @@ def batch(file: str, **options: Any) -> None:
 
 def show_spans(data: bytes, format_: str, out: BinaryIO, name: str, secrets: bool, quiet: bool) -> None:
     from kcli.cli.decode.spans import hexdump_lines, tree_lines
-    from kcli.cli.terminal.error_summary import conclude
     from kcli.records.record_faults import field_faults
     from kcli.records.spans import batch_spans, with_faults
 

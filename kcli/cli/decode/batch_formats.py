@@ -11,6 +11,7 @@ from kcli.cli.terminal.cells import GAP, without_spared
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.lines import Lines
 from kcli.errors import UsageError
+from kcli.jsontext import loads
 
 if TYPE_CHECKING:
     from kcli.records.parallel_json import LineForm
@@ -54,7 +55,6 @@ def write_table(
     """Write headings, a line for each batch, and the names of columns without room. room: cells of a line; None: no
     limit. Return the problems.
     """
-    from kcli.jsontext import loads
     from kcli.records.parallel_json import LineForm, write_json_lines
 
     write = Lines(out).lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcli.cli.decode.batch_findings import error_lines
 from kcli.cli.decode.coprocess import Reply, error_reply, message_of
 from kcli.cli.decode.message_formats import PaddingError, ShapeOf, Wrong, read_json
 from kcli.cli.decode.message_input import Frame, frames_of
@@ -150,7 +151,6 @@ def batch_reply(
 
     full: with records, which `record` decodes further. slips: names the likely slip of a faulty batch.
     """
-    from kcli.cli.decode.batch_findings import error_lines
     from kcli.records.record_faults import field_faults
     from kcli.records.text import Findings, batches_json
 

@@ -28,6 +28,7 @@ from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import DecodeError, InputError, UsageError
 from kcli.input_names import name_of
+from kcli.jsontext import dumps
 from kcli.topic_names import CLUSTER_METADATA
 
 if TYPE_CHECKING:
@@ -119,8 +120,6 @@ def logs_among(paths: list[str]) -> list[str]:
 
 
 def title(out: BinaryIO, path: str, format_: str) -> None:
-    from kcli.jsontext import dumps
-
     Lines(out).line(dumps({"event": "file", "file": path}) if format_ == "jsonl" else f"{path}:")
 
 
@@ -161,8 +160,6 @@ def decode_file(path: str, out: BinaryIO, format_: str, form: LineForm, quiet: b
 
 
 def write_row(out: BinaryIO, row: dict[str, Any], number: int, format_: str) -> None:
-    from kcli.jsontext import dumps
-
     if format_ == "jsonl":
         out.write(dumps(row).encode() + b"\n")
         return

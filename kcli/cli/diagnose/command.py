@@ -22,6 +22,7 @@ from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.console import note, shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
+from kcli.diagnose.finding_text import checked_text, unknown_text
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
 from kcli.jsontext import dumps
@@ -75,7 +76,6 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
     require("kcli diagnose", "sql")
     from kcli.diagnose import Scope
     from kcli.diagnose import diagnose as run
-    from kcli.diagnose.finding_text import unknown_text
 
     if options["metrics"] and not options["follow"]:
         raise UsageError("--metrics: --follow is missing: metrics are for a live stream")
@@ -129,7 +129,6 @@ def write_findings(out: Any, options: dict[str, Any], found: Diagnosis) -> None:
 def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], options: dict[str, Any]) -> int:
     """Write each finding when it appears, and at the end what was checked. Return the exit code."""
     from kcli.diagnose import INFO
-    from kcli.diagnose.finding_text import checked_text
     from kcli.diagnose.following import News
 
     write, news = Lines(out).line, News()
@@ -159,8 +158,6 @@ def shown_as_found(out: Any, paths: Any, scope: Any, read: dict[str, Any], optio
 
 def judgements_of(follower: Follower, *, quiet: bool) -> Iterator[list[Finding]]:
     """Yield findings as they appear. Reports once which of the names asked for occur nowhere, and again at the end."""
-    from kcli.diagnose.finding_text import unknown_text
-
     is_reported = quiet
     for found in follower.judgements():
         if follower.unknown and not quiet and (follower.over or not is_reported):

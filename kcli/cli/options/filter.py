@@ -13,12 +13,14 @@ import click
 
 from kcli.capture.filters import ALL, Choice, Filter, chosen
 from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instant
+from kcli.capture.wanted import matches
 from kcli.cli.options import Command, with_options
 from kcli.cli.options.duration import Milliseconds
 from kcli.cli.options.inputs import read_of
 from kcli.cli.terminal.console import note, warn
 from kcli.counting import counted, here_text
 from kcli.errors import UsageError
+from kcli.jsontext import loads
 from kcli.shell import quoted
 
 if TYPE_CHECKING:
@@ -234,9 +236,7 @@ def say_nameless(source: CaptureDecoder[Any], topic: str | None, *, quiet: bool 
     """
     if not source.tally.nameless or topic is None:
         return
-    from kcli.capture.wanted import matches
     from kcli.core.codec.values import uuid_bytes
-    from kcli.jsontext import loads
 
     later, never = Counter[str](), Counter[str]()
     for topic_id, count in source.tally.nameless.items():

@@ -37,6 +37,7 @@ from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.session_findings import SessionFinding
 from kcli.sessions.tracker import Tracker
+from kcli.shell import file_words
 
 FILES = files_argument("FILE|DIR...", expand=captures_in)
 MOST_IDS = 1000  # that are remembered, to name some where none fits
@@ -99,7 +100,6 @@ def explain(
     sessionless = [it for it in tracker.sessionless.values() if choice.matches(it)]
     if table and (choice.found or choice.takes_all):
         from kcli.cli.session.view import show
-        from kcli.shell import file_words
 
         show(ended, sessionless, tracker, findings, file_words(files, options["key_logs"]))
     elif not table:

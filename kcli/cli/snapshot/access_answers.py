@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.client.calls import call
 from kcli.schemas.apikeys import API_VERSIONS, DESCRIBE_ACLS, DESCRIBE_CLIENT_QUOTAS, DESCRIBE_USER_SCRAM_CREDENTIALS
 from kcli.snapshots.image.diff import Change, row_change, row_key
-from kcli.snapshots.image.image import quota_entity
+from kcli.snapshots.image.image import Image, quota_entity
 from kcli.snapshots.image.image_tables import TABLES
 from kcli.snapshots.image.texts import (
     ACL_OPERATIONS,
@@ -27,7 +27,6 @@ from kcli.snapshots.image.texts import (
 
 if TYPE_CHECKING:
     from kcli.client.handshake import Session
-    from kcli.snapshots.image.image import Image
 
 ANY = 1  # of a filter's types
 KRAFT_VERSION = "kraft.version"  # from the voters' own records

@@ -14,11 +14,11 @@ from kcli.schemas.apikeys import DESCRIBE_CONFIGS, FETCH, METADATA
 from kcli.schemas.errors import error_code, error_name
 from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.diff import Change, row_change
+from kcli.snapshots.image.image import Image, Topic
 from kcli.snapshots.live.fetch_messages import find_body, first_partition
 
 if TYPE_CHECKING:
     from kcli.client.handshake import Session
-    from kcli.snapshots.image.image import Image, Topic
 
 DYNAMIC_TOPIC_CONFIG = 1  # ConfigSource
 AT_ONCE = 200  # topics of one request

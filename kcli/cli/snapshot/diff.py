@@ -1,10 +1,8 @@
 """kcli snapshot diff: what changed between two snapshots, or two offsets of a metadata log."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,10 +13,8 @@ from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
+from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.api import apart, load_image, parse_wanted
-
-if TYPE_CHECKING:
-    from kcli.snapshots.image.image import Image
 
 
 @dataclass(frozen=True, kw_only=True)

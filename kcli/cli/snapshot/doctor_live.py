@@ -1,26 +1,21 @@
 """kcli snapshot doctor HOST:PORT: asks each controller of a quorum on its own port, whether it leads or not."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kcli.cli.options.client import configure
 from kcli.cli.snapshot.quorum_calls import LEAST_FETCH, describe_quorum
 from kcli.client.address import Address
 from kcli.client.calls import call
 from kcli.client.cluster import Client
+from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.errors import CertificateError, NetworkError
 from kcli.schemas.apikeys import DESCRIBE_CLUSTER, DESCRIBE_QUORUM, FETCH
 from kcli.snapshots.live.fetch_messages import find_body, first_partition
 from kcli.snapshots.quorum.answers import ControllerAnswer
 from kcli.snapshots.quorum.described import described
-
-if TYPE_CHECKING:
-    from kcli.client.handshake import Session
 
 CONTROLLERS = 2  # DescribeCluster.endpointType (KIP-919)
 PATIENCE = 10.0  # seconds for one controller

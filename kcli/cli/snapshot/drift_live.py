@@ -5,15 +5,13 @@ answers to Metadata, DescribeConfigs, DescribeAcls, DescribeClientQuotas, Descri
 topics, partitions, the configs of topics, ACLs, quotas, SCRAM credentials and features, as each node has them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.cli.options.client import configure
 from kcli.cli.snapshot.access_answers import QUESTIONS, ask_access
@@ -22,6 +20,7 @@ from kcli.cli.snapshot.live import copy_log
 from kcli.cli.snapshot.watch import quorum_of
 from kcli.client.address import Address
 from kcli.client.cluster import Client
+from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
 from kcli.counting import counted
 from kcli.errors import NetworkError
@@ -36,13 +35,10 @@ from kcli.schemas.apikeys import (
 )
 from kcli.schemas.field_codes import ConfigResource
 from kcli.snapshots.image.diff import Change
+from kcli.snapshots.image.image import Image
 from kcli.snapshots.image.texts import SECURITY_PROTOCOLS
 from kcli.snapshots.live.follow import LogFollower
 from kcli.snapshots.quorum.described import Described, stale_members
-
-if TYPE_CHECKING:
-    from kcli.client.handshake import Session
-    from kcli.snapshots.image.image import Image
 
 PAUSE = 1.0  # seconds until differing objects are asked for again
 KINDS = {  # the kinds of objects in their answers

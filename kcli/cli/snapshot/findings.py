@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -63,8 +64,6 @@ def examined(
 
 def in_order(found: Iterable[SnapshotFinding], path: str) -> Iterator[SnapshotFinding]:
     """Yield errors first, each with the path of its file."""
-    from dataclasses import replace
-
     for finding in sorted(found, key=lambda each: not each.is_error):
         yield replace(finding, file=path)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.terminal.cells import broken, hanging
+from kcli.cli.terminal.cells import align, broken, hanging
 from kcli.cli.terminal.console import terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
@@ -17,10 +19,10 @@ from kcli.cli.terminal.output import open_output
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
+from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.api import Loaded, Wanted, load_image, parse_time
 
 if TYPE_CHECKING:
-    from kcli.snapshots.image.image import Image
     from kcli.snapshots.image.image_tables import ImageTable
     from kcli.snapshots.image.tree import Node
 
@@ -230,8 +232,6 @@ def write_columns(rows: list[dict[str, object]], write: Callable[[str], None]) -
     if not rows:
         write("none")
         return
-    from kcli.cli.terminal.cells import align
-
     names = list(rows[0])
     for line in align([names, *([plain(row[name]) for name in names] for row in rows)]):
         write(line)
@@ -320,8 +320,6 @@ def write_tables(found: Image, form: str, secrets: bool, out: BinaryIO) -> None:
 
 
 def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -> None:
-    from pathlib import Path
-
     from kcli.snapshots.image.image_tables import TABLES
 
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -332,8 +330,6 @@ def write_parquet(found: Image, folder: str, inputs: list[str], secrets: bool) -
 
 def write_table(table: ImageTable, rows: Iterator[dict[str, object]], out: BinaryIO) -> None:
     """Write one Parquet file, in row groups of 65,536."""
-    from itertools import islice
-
     import pyarrow as arrow
     from pyarrow import parquet
 

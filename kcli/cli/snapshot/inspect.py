@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import BinaryIO
 
 import click
 
@@ -12,11 +13,9 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError
+from kcli.jsontext import dumps
 from kcli.snapshots.reading.files import OpenFile, chosen_files, open_file, refuse_empty
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
+from kcli.snapshots.reading.names import segment_offset
 
 
 @click.command()
@@ -53,8 +52,6 @@ def inspect(  # noqa: PLR0913  the command's options
     kcli snapshot inspect __cluster_metadata-0
     kcli snapshot inspect 00000000000000001496-0000000001.checkpoint --records --format jsonl
     """
-    from kcli.snapshots.reading.names import segment_offset
-
     problems: list[InputError] = []
     files = chosen_files(paths, logs=records)
     # A pipe may hold a segment.
@@ -79,7 +76,6 @@ def records_shower(dialect: str | None, secrets: bool, logged: bool) -> Callable
     log segments among the files, and their records remove objects that other files name.
     """
     from kcli.snapshots.json_lines import RecordLines
-    from kcli.snapshots.reading.names import segment_offset
 
     lines = RecordLines(dialect, secrets, names=logged)
 
@@ -114,7 +110,6 @@ def show_survey(file: OpenFile, out: BinaryIO, form: str, stats: bool, dialect: 
 
     found = survey(file.data, file.name, dialect=dialect, mapped=file.mapped)
     if form == "jsonl":
-        from kcli.jsontext import dumps
         from kcli.snapshots.survey_json import survey_json
 
         out.write(dumps(survey_json(found, stats)).encode() + b"\n")

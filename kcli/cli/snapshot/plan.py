@@ -12,6 +12,7 @@ from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError, UsageError
 from kcli.java_properties import number_of, read_properties
+from kcli.jsontext import dumps
 from kcli.snapshots.history.projection import DEFAULTS, growth_by_type, per_day, project
 from kcli.snapshots.reading.files import metadata_directory, open_file
 from kcli.snapshots.reading.folder_survey import FolderSurvey
@@ -108,8 +109,6 @@ def plan(directory: str | None, dialect: str | None, form: str, quiet: bool, **o
         problems += survey.problems
     answer["brokerLoss"] = estimates(directory, dialect, options)
     if form == "json":
-        from kcli.jsontext import dumps
-
         print_line(dumps(answer))
     else:
         from kcli.cli.snapshot.plan_view import plan_lines

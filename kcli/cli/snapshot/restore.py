@@ -20,6 +20,7 @@ from kcli.counting import counted
 from kcli.errors import InputError, UsageError, all_of
 from kcli.jsontext import dumps
 from kcli.snapshots.reading.api import Loaded, load_image, parse_wanted
+from kcli.snapshots.reading.files import cluster_of, metadata_directory, open_file
 from kcli.snapshots.reading.names import SnapshotId, parse_snapshot_name
 
 if TYPE_CHECKING:
@@ -147,14 +148,11 @@ def survivor_of(sources: tuple[str, ...], options: RestoreOptions) -> str:
 
 def cluster_beside(path: str) -> str | None:
     """Return the cluster id in the meta.properties beside the source's partition folder."""
-    from kcli.snapshots.reading.files import cluster_of, metadata_directory
-
     return cluster_of(metadata_directory(path) if Path(path).is_dir() else Path(path).absolute().parent)
 
 
 def soundness(loaded: Loaded, dialect: str | None) -> Iterator[Fitness]:
     """Yield faults of the files, and of the place in the log."""
-    from kcli.snapshots.reading.files import open_file
     from kcli.snapshots.rules.verification import verify
     from kcli.snapshots.writing.restoration import Fitness
 

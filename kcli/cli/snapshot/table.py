@@ -1,5 +1,7 @@
 """A survey as one screen of text: the answer first, bars for the types, what to do next."""
 
+from textwrap import wrap
+
 from kcli.cli.terminal.commands import listed_commands
 from kcli.cli.terminal.console import terminal_width
 from kcli.counting import counted, rounded_bytes
@@ -36,8 +38,6 @@ def wrapped(line: str, width: int) -> list[str]:
     """Wrap a line; between its parts (three spaces), else between words."""
     if len(line) <= width:
         return [line]
-    from textwrap import wrap
-
     parts = line.split("   ")
     if line.startswith(" ") or len(parts) == 1:
         return wrap(line, width, subsequent_indent="  ") or [line]

@@ -15,6 +15,7 @@ from kcli.cli.terminal.lines import print_line, print_note
 from kcli.counting import counted
 from kcli.errors import InputError, unreadable
 from kcli.input_names import name_of
+from kcli.jsontext import dumps
 from kcli.snapshots.reading.files import metadata_directory, steady
 from kcli.snapshots.reading.names import parse_snapshot_name
 from kcli.snapshots.rules.findings import SnapshotFinding
@@ -89,8 +90,6 @@ class FindingCounts:
 
 def write(finding: SnapshotFinding, form: str) -> None:
     if form == "jsonl":
-        from kcli.jsontext import dumps
-
         row = {
             "severity": finding.severity,
             "rule": finding.rule,

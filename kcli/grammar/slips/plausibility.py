@@ -1,5 +1,6 @@
 """Rates the plausibility of a message's values, as bytes read at a wrong place give odd names, codes and numbers."""
 
+import base64
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -112,8 +113,6 @@ def of_records(value: Any) -> float:
 
 def of_uuid(span: Span) -> float:
     """Return how odd a uuid is; Kafka's ids are random (version 4) or small numbers."""
-    import base64
-
     raw = base64.urlsafe_b64decode(str(span.value) + "==")
     if raw[:15] == bytes(15) or (raw[6] >> 4 == 4 and raw[8] >> 6 == 2):
         return 0.0

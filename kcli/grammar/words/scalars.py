@@ -14,7 +14,7 @@ from kcli.grammar.words.source import ByteSource
 from kcli.grammar.words.trace import DecodeTrace
 from kcli.grammar.words.varints import length_bytes, null_refused, read_length
 from kcli.grammar.words.word import JsonForm, Word
-from kcli.jsontext import float_word
+from kcli.jsontext import float_word, loads
 from kcli.schemas.model import SIZED, WIDTHS
 
 # Formats of the module struct, big-endian.
@@ -189,8 +189,6 @@ class LengthPrefixed(Word):
         if form.records == "raw":
             made["base64"] = base64.b64encode(data).decode()
         elif form.hook is not None:
-            from kcli.jsontext import loads
-
             made["batches"] = loads(form.hook(memoryview(data)))
         return made
 

@@ -11,6 +11,7 @@ from kcli.calendar import NS_IN_US
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.core.sessions.fetches import FetchFrames, filled
+from kcli.jsontext import dumps, loads
 from kcli.pipeline.derived.incremental_tables import Row, RunFiles, fold
 from kcli.pipeline.writing import WrittenFile
 from kcli.schemas.apikeys import FETCH
@@ -211,8 +212,6 @@ def feed(feeder: Any, row: Row, bodies: Any) -> None:
 
 def line_of(row: Row) -> Row:
     """Return a row of `exchanges` as a line of `kcli decode pcap`."""
-    from kcli.jsontext import loads
-
     return {
         "timestamp": row["timestamp"].isoformat(), "connection": row["connection"], "latencyMs": row["latency_ms"],
         "requestBytes": row["request_bytes"], "responseBytes": row["response_bytes"],
@@ -260,7 +259,6 @@ def latencies(fetches: FetchStatistics) -> Iterator[float | None]:
 
 def errors_text(fetches: FetchStatistics) -> str | None:
     """Return the number of each error as JSON; None if there were no errors."""
-    from kcli.jsontext import dumps
     from kcli.sessions.draft_trace import error_name
 
     counted = {error_name(code): count for code, count in sorted(fetches.errors.items())}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.errors import UsageError
 from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
 from kcli.grammar.selection.plan import SLICED
 from kcli.schemas.apikeys import FETCH, PRODUCE
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from kcli.capture.kafka.bodies import Bodies
     from kcli.core.codec.messages import Node, Selection
     from kcli.core.columns.exchange_columns import Layout, Side
-    from kcli.grammar.codec import MessageCodec
 
 LEADER = "currentLeader.leaderId?"
 # The fields of an endpoint (KIP-951).

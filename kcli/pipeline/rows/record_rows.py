@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.kafka.events import Event
+from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import CapturedField, record_fields
 from kcli.pipeline.tables import FILED, RECORDS
 from kcli.pipeline.writing import DAY_US, as_stored, written_schema
 
 if TYPE_CHECKING:
-    from kcli.capture.kafka.exchange import Exchange
     from kcli.payloads import PayloadDecoder
     from kcli.payloads.record_table import CapturedBatches, RecordsOrigin
 

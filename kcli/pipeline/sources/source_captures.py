@@ -2,6 +2,7 @@
 
 import contextlib
 import ipaddress
+import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -74,8 +75,6 @@ def connection_text(key: bytes) -> str:
     """Return "address:port-address:port" for the core's key: two addresses of 16 bytes in native words, two ports, and
     4 or 6.
     """
-    import struct
-
     a_high, a_low, b_high, b_low, a_port, b_port, version = struct.unpack_from("=QQQQHHH", key)
     return f"{end_text(a_high, a_low, a_port, version)}-{end_text(b_high, b_low, b_port, version)}"
 

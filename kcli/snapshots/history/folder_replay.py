@@ -4,12 +4,11 @@ This serves folders without findings, which nearly all are. At the first differe
 `replayed.replay_folder` reads the files again and reports the findings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kcli.core.snapshots.snapshot import PartitionChanges
 from kcli.schemas.field_codes import RecordType
 from kcli.snapshots.history.replayed import Replay
 from kcli.snapshots.image.diff import diff_images
@@ -19,10 +18,6 @@ from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.names import SnapshotId
 from kcli.snapshots.reading.walk import COUNTED, Row, walk
 from kcli.snapshots.rules.examination import Follower
-
-if TYPE_CHECKING:
-    from kcli.core.snapshots.snapshot import PartitionChanges
-
 
 Examine = Callable[[Path, Follower], object]
 

@@ -1,10 +1,8 @@
 """The changes of each record of a metadata log: a loader that reports them while it builds the image."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.core.snapshots.snapshot import PartitionChanges
 from kcli.records.control import MESSAGES
@@ -14,9 +12,6 @@ from kcli.snapshots.image.objects import SECRET_TABLES, Object, object_row, touc
 from kcli.snapshots.reading.framing import Batch
 from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.walk import Row
-
-if TYPE_CHECKING:
-    from kcli.core.snapshots.snapshot import PartitionChanges
 
 
 @dataclass(frozen=True, slots=True)

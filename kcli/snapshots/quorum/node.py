@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kcli.core.codec.values import uuid_text
 from kcli.errors import InputError
+from kcli.java_properties import read_properties
 from kcli.snapshots.quorum.startup import Cut, EpochRun, Refusal, recovered, refusal
 from kcli.snapshots.quorum.voters import VoterKey, logged_voters
 from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
@@ -86,8 +87,6 @@ class QuorumNode:
 
 def identity_of(log_dir: Path) -> Identity:
     """Read the meta.properties of a log directory."""
-    from kcli.java_properties import read_properties
-
     path = log_dir / META_PROPERTIES
     if not path.is_file():
         return Identity()

@@ -1,6 +1,7 @@
 """Reads a metadata image from a snapshot, or from a directory of snapshots and the log after them."""
 
 import os
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,8 +118,6 @@ def load_image(wanted: Wanted, *, dialect: str | None = None, strict: bool = Fal
     """Load the image from the newest snapshot that is not past the offset, and the log after it. Raises InputError,
     UsageError.
     """
-    import time
-
     began = time.perf_counter()
     loader, sources = Loader(dialect, strict=strict), list[str]()
     folder, wanted = log_folder(wanted), at_its_offset(wanted)

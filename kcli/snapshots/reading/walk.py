@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.snapshots.snapshot import Walk
+from kcli.core.snapshots.snapshot import PartitionChanges, Walk
 from kcli.errors import InputError
 from kcli.snapshots.reading.framing import Batch, Fault, batches, body, release
 
 if TYPE_CHECKING:
-    from kcli.core.snapshots.snapshot import PartitionChanges
     from kcli.snapshots.image.partitions import PartitionTable
 
 # Faults of a record outside of its message, and what Kafka's reader expects.

@@ -1,23 +1,18 @@
 """Captures as rows of `decode pcap`'s table, each shown when it comes out of the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from kcli.capture.decoder import Sink, with_failures
+from kcli.capture.decoder import CaptureDecoder, Sink, with_failures
 from kcli.capture.filters import count_ids
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.cli.decode.pcap.table import MOST_SPEAKERS, ExchangeTable, ExchangeWords, Speaker, sizes, words_of
 from kcli.errors import UsageError
 from kcli.grammar import messages
+from kcli.grammar.codec import MessageCodec
 from kcli.schemas.apikeys import FETCH, PRODUCE
-
-if TYPE_CHECKING:
-    from kcli.capture.decoder import CaptureDecoder
-    from kcli.grammar.codec import MessageCodec
 
 # The fields that the core reads of each side of Produce and Fetch, in the order of its rows' columns.
 TOPIC = "topicId|topic|name"
