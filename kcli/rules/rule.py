@@ -25,7 +25,7 @@ FILES = "{files}"  # in `see`: the names of the captures, quoted for a shell
 # place of a name that nobody knows.
 OF_TOPIC = "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic, topic_id) = '{topic}'"
 COUNTED = re.compile(r"\{(\w+)\} ((?!ms\b)[a-z]+s)\b")  # a number's column, and the noun that it counts
-SECONDS = re.compile(r"\{(\w+)\} s\b")
+SECONDS = re.compile(r"( in )?\{(\w+)\} s\b")
 SHORT_S = 0.1
 PLACED = 3  # most clients with their addresses in a sentence
 
@@ -138,7 +138,7 @@ def distinct(name: Any) -> Any:
 
 def in_number(text: str, row: Mapping[str, Any], texts: Mapping[str, Any]) -> str:
     """Return a rule's text that fits its numbers: the singular after 1 ("{answers} answer"), milliseconds instead of
-    small parts of a second.
+    small parts of a second, and no "in 0 s".
     """
 
     def noun(found: re.Match[str]) -> str:
@@ -146,10 +146,10 @@ def in_number(text: str, row: Mapping[str, Any], texts: Mapping[str, Any]) -> st
         return f"{{{found[1]}}} {singular(found[2])}" if is_one else found[0]
 
     def time(found: re.Match[str]) -> str:
-        seconds = row.get(found[1])
+        seconds, before = row.get(found[2]), found[1] or ""
         if isinstance(seconds, float) and 0 < seconds < SHORT_S:
-            return f"{worded(seconds * 1e3)} ms"
-        return found[0]
+            return f"{before}{worded(seconds * 1e3)} ms"
+        return "" if before and seconds == 0 else found[0]
 
     return SECONDS.sub(time, COUNTED.sub(noun, text))
 

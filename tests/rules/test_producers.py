@@ -103,7 +103,7 @@ def test_who_deleted_a_topic(capture: str, told_of: str, advised: str, evidence:
             "hanging-begun-before",
             "127.0.0.1:43000 abort --topic book --partition 1 --start-offset 656",
             "",
-            "The capture does not show its transaction.timeout.ms",
+            "wait for its transaction.timeout.ms (default 60000; the capture does not show it)",
         ),
     ],
 )

@@ -152,6 +152,7 @@ def test_numbers_have_their_singular_and_short_times_their_unit() -> None:
         "1 answer, 1 batch with 1 record of 1 says it in 4.9 ms or 2.5 s"
     )
     assert in_number("{wait_ms} ms, {answers} of", row, texts) == "{wait_ms} ms, {answers} of"
+    assert in_number("once in {no_s} s", {"no_s": 0.0}, texts) == "once"
     row["answers"] = 2
     assert in_number("{answers} answers", row, ColumnTexts({"answers": "2"})) == "{answers} answers"
 

@@ -137,7 +137,7 @@ SELECT {ROLE}, broker, broker_name, requests, connections, longest_ms, silences,
        (to_ns - l.first_ns) / 1e9 AS seconds,
        CASE WHEN ended = 1 THEN 'then it answered again' ELSE 'until the end of the capture' END AS outcome, l.first_ns,
        CASE WHEN other_answers = 0 THEN 'no other broker answers in the capture meanwhile'
-            ELSE concat('other brokers gave ', other_answers,
+            ELSE concat('other brokers gave ', format_number(other_answers, 0),
                         CASE WHEN other_answers = 1 THEN ' answer' ELSE ' answers' END, ' meanwhile') END AS beside,
        to_ns AS last_ns, 1000 + (to_ns - l.first_ns) / 1e9 AS weight,
        CASE WHEN single THEN 'warning' ELSE 'critical' END AS severity,

@@ -177,7 +177,7 @@ SELECT broker, broker_name, answers, late_answers, bursts, coalesce(waiting, 0) 
        CASE WHEN other_answers = 0 AND standstills > 1
               THEN concat('in ', standstills, ' of the pauses it answered nobody for a second or more')
             WHEN other_answers = 0 THEN 'no other broker to compare with'
-            ELSE concat('other brokers ', CAST(other_late AS BIGINT), ' of ', CAST(other_answers AS BIGINT))
+            ELSE concat('other brokers ', format_number(other_late, 0), ' of ', format_number(other_answers, 0))
             END AS others_text
 FROM suspects c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
 LEFT JOIN covered v ON c.server = v.server

@@ -91,7 +91,7 @@ WHERE limited >= 20 AND limited >= 0.6 * answers AND seconds >= 3 AND usual_behi
     says="{client_id} gets {topic} in small pieces: {limited} of {answers} responses are as large as it allows "
     "({bytes_per_answer} bytes; {setting}), with {usual_behind} records waiting after them, up to {most_behind}",
     ruled_out="slow processing: of {seconds} s it pauses {paused_seconds} s between a response and its next Fetch",
-    advice="raise max.partition.fetch.bytes (1048576) and fetch.max.bytes (52428800) of {client_id}",
+    advice="raise max.partition.fetch.bytes (default 1048576) and fetch.max.bytes (default 52428800) of {client_id}",
     see='sql "SELECT timestamp, topic, partition, max_bytes, records_bytes, high_watermark FROM fetch_partitions '
     "WHERE client_id = '{client_id}'\" {files}",
     source="max.partition.fetch.bytes 1048576, fetch.max.bytes 52428800; KIP-74",

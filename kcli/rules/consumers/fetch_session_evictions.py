@@ -39,7 +39,7 @@ GROUP BY h.server, b.broker, b.broker_name
     says="broker {broker_name} has too few slots for fetch sessions: {refused} full Fetches got no session, "
     "{evicted} sessions were evicted ({clients}); {full_fetches} of {fetches} Fetches name all partitions",
     ruled_out="clients that do not request a session",
-    advice="raise max.incremental.fetch.session.cache.slots (1000) of the broker above consumers and followers "
+    advice="raise max.incremental.fetch.session.cache.slots (default 1000) of the broker above consumers and followers "
     "together; run fewer consumers per process; look for a client that opens a session with each Fetch "
     "(a broker keeps each for two minutes, longer than this capture may show)",
     see="fetch-session explain {files}",

@@ -284,7 +284,7 @@ SELECT b.client_id, topic,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, last_lag AS weight, by_commits,
        CASE WHEN s.group_id IS NOT NULL THEN 'acknowledged' WHEN by_commits THEN 'committed' ELSE 'read' END AS did,
        CASE WHEN by_commits THEN 'records that it fetched long before wait in its memory'
-            ELSE concat(CAST(round(pause_ms) AS BIGINT), ' ms between a response and its next Fetch, and responses in ',
+            ELSE concat(format_number(pause_ms, 0), ' ms between a response and its next Fetch, and responses in ',
                         CAST(ceil(latency_ms) AS BIGINT), ' ms') END AS how,
        CASE WHEN s.group_id IS NOT NULL
             THEN 'decode pcap {{files}} --client {{client_id}} --api ShareFetch --api ShareAcknowledge'

@@ -76,8 +76,8 @@ WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND of_one >= 20 AN
         "unknown-topic": "topics that do not exist",
         **dict.fromkeys(("broker-restart", "broker-crash", "broker-down"), "brokers that stop"),
     },
-    advice="cache the response, request only the needed topics, use a longer metadata.max.age.ms; look for a "
-    "health check or an exporter",
+    advice="cache the response, request only the needed topics, use a longer metadata.max.age.ms (default 300000); "
+    "look for a health check or an exporter",
     see="stats {files} --api Metadata --by client",
     source="metadata.max.age.ms 300000",
     explains={"exporter-load": ("client",)},

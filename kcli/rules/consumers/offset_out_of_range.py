@@ -42,9 +42,9 @@ SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition
        CASE WHEN max(greatest(r.log_start_offset, r.high_watermark, b.log_start, b.log_end, -1)) < 0
             THEN '; no response says where the log starts and ends'
             ELSE concat('; the log starts at ',
-                        coalesce(CAST(nullif(max(greatest(r.log_start_offset, b.log_start, -1)), -1) AS STRING), '?'),
+                        coalesce(format_number(nullif(max(greatest(r.log_start_offset, b.log_start, -1)), -1), 0), '?'),
                         ' and ends at ',
-                        coalesce(CAST(nullif(max(greatest(r.high_watermark, b.log_end, -1)), -1) AS STRING), '?'))
+                        coalesce(format_number(nullif(max(greatest(r.high_watermark, b.log_end, -1)), -1), 0), '?'))
             END AS bounds,
        CASE WHEN max(b.topic) IS NOT NULL THEN 'the broker: other Fetches of the partition are answered'
             ELSE 'a leader that moved: it has another error' END AS not_so,

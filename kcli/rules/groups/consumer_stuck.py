@@ -360,7 +360,8 @@ SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) /
        (i.from_ns - s.first_ns) / 1e9 AS last_fetch_at_second, i.from_ns AS first_ns,
        CASE WHEN i.resumed THEN i.to_ns ELSE b.last_beat_ns END AS last_ns, (i.to_ns - i.from_ns) / 1e9 AS weight,
        CASE WHEN i.resumed THEN 'warning' ELSE 'critical' END AS severity,
-       CASE WHEN coalesce(g.produced, 0) > 0 THEN concat(g.produced, ' records came to ', concat_ws(', ', g.topics))
+       CASE WHEN coalesce(g.produced, 0) > 0
+            THEN concat(format_number(g.produced, 0), ' records came to ', concat_ws(', ', g.topics))
             ELSE 'others continued' END AS meanwhile,
        concat_ws('; ', CASE WHEN o.other_fetches > 0
                               THEN concat('the broker: it answered ', o.other_fetches, ' Fetches of others') END,
@@ -381,7 +382,8 @@ UNION ALL
 SELECT client_id, group_id, 0, heartbeats, (to_ns - from_ns) / 1e9, produced, false,
        ': nobody of the group asks for those partitions', 'no Fetch, no new commit in all the capture', 0, topics, 0,
        NULL, from_ns, to_ns, (to_ns - from_ns) / 1e9, 'critical',
-       concat(produced, ' records came to ', concat_ws(', ', topics)), 'a topic without new data', NULL, NULL
+       concat(format_number(produced, 0), ' records came to ', concat_ws(', ', topics)), 'a topic without new data',
+       NULL, NULL
 FROM never_read
 UNION ALL
 SELECT client_id, group_id, 0, heartbeats, NULL, NULL, false, NULL, NULL, NULL, NULL, NULL, NULL, from_ns, to_ns, NULL,

@@ -87,7 +87,8 @@ GROUP BY l.client_id, l.group_id
     "because max.poll.interval.ms ({max_poll_interval_ms}) passed without a poll, and {back}; "
     "{commits_refused} commits refused",
     ruled_out="a dead member: it sends LeaveGroup itself",
-    advice="lower max.poll.records, raise max.poll.interval.ms, or process faster (hand the work to other threads)",
+    advice="lower max.poll.records (default 500), raise max.poll.interval.ms (default 300000), or "
+    "process faster (hand the work to other threads)",
     see="decode pcap {files} --client {client_id} --api LeaveGroup",
     source="max.poll.interval.ms 300000, max.poll.records 500; KIP-62",
     explains={

@@ -26,8 +26,8 @@ SELECT c.client_id, host, g.groups, zero_windows, closed_seconds, bytes / second
        b.answers AS large_answers, b.median_ms AS large_answer_ms, seconds, closed_seconds AS weight,
        CASE WHEN b.answers IS NULL THEN ''
             WHEN b.answers = 1
-              THEN concat('; its one response over 20 kB took ', CAST(round(b.median_ms) AS BIGINT), ' ms')
-            ELSE concat('; half of ', b.answers, ' responses over 20 kB took ', CAST(round(b.median_ms) AS BIGINT),
+              THEN concat('; its one response over 20 kB took ', format_number(b.median_ms, 0), ' ms')
+            ELSE concat('; half of ', b.answers, ' responses over 20 kB took ', format_number(b.median_ms, 0),
                         ' ms or more') END AS large
 FROM closed c LEFT JOIN big b ON c.client_id = b.client_id LEFT JOIN client_groups g ON c.client_id = g.client_id
 WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * seconds

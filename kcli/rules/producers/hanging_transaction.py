@@ -17,6 +17,7 @@ ABORT = (
 WHY = "; look at {who}: why does it neither commit nor abort?"
 TIMEOUT = "(transaction.timeout.ms {timeout})"
 SOON_NS = 120_000_000_000
+DEFAULT_S = 60  # of transaction.timeout.ms
 RULE = Rule(
     finding="hanging-transaction",
     title="transactions that do not end",
@@ -155,8 +156,9 @@ SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
             WHEN at_work THEN 'has a transaction open, and still writes' ELSE 'has a transaction open' END AS state,
        CASE WHEN over THEN 'warning' WHEN at_work THEN 'info' ELSE 'critical' END AS severity,
        CASE WHEN high_watermark > high_before
-            THEN concat('while the end grew from ', high_before, ' to ', high_watermark)
-            ELSE concat('before the end at ', high_watermark) END AS growth,
+            THEN concat('while the end grew from ', format_number(high_before, 0), ' to ',
+                        format_number(high_watermark, 0))
+            ELSE concat('before the end at ', format_number(high_watermark, 0)) END AS growth,
        CASE WHEN over
             THEN concat('look at {{who}}: why did it neither commit nor abort? A ',
                         CASE WHEN timeout IS NULL THEN 'shorter transaction.timeout.ms'
@@ -169,6 +171,9 @@ SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
             WHEN ends_by_itself_at < end_ns + {SOON_NS}
             THEN concat('wait: the coordinator ends it by itself soon after {{ends_by_itself_at}} {TIMEOUT}, ',
                         '{{left_seconds}} s after the end of the capture; where it still stands then, {ABORT}{WHY}')
+            WHEN ends_by_itself_at IS NULL AND stands_seconds < {DEFAULT_S}
+            THEN 'wait for its transaction.timeout.ms (default 60000; the capture does not show it), after which it '
+                 'ends by itself; where it still stands then, end it, {ABORT}{WHY}'
             WHEN ends_by_itself_at IS NOT NULL
             THEN 'end it, {ABORT}: by itself it ends only at {{ends_by_itself_at}} {TIMEOUT}{WHY}' END AS advised
 FROM found

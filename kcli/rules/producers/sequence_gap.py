@@ -69,7 +69,8 @@ SELECT client_id, topic, array_agg(DISTINCT concat(topic, '-', partition)) AS pa
        array_agg(DISTINCT error) AS errors, (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns,
        max(ns) AS last_ns,
        count(*) + CASE WHEN bool_or(coalesce(proven, false)) THEN 10000 ELSE 0 END AS weight, -- records are gone
-       l.lost, CASE WHEN l.lost IS NULL THEN '' ELSE concat('; offsets went back by ', l.lost) END AS back,
+       l.lost,
+       CASE WHEN l.lost IS NULL THEN '' ELSE concat('; offsets went back by ', format_number(l.lost, 0)) END AS back,
        CASE WHEN bool_or(coalesce(proven, false)) THEN 'the batch before was accepted, and is gone'
             ELSE 'without a leader that moved' END AS how
 FROM classified t
