@@ -137,13 +137,13 @@ def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[s
 
 
 def cells_of(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the cells of one client."""
+    """Return the cells of one client. A latency of 0 is none beyond the waits, which no clock measured."""
     return (
         row["client_id"] or "(no client id)",
         "-" if row["rate"] is None else rate_text(row["rate"]),
         "-" if row["records"] is None else rate_text(row["records"]),
         f"{row['errors']:,}",
-        "-" if row["p99_ms"] is None else time_text(row["p99_ms"]),
+        "-" if row["p99_ms"] is None else time_text(row["p99_ms"]) if row["p99_ms"] else "0",
         f"{row['connections']:,}",
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcli.capture.captured_time import CapturedTime
-from kcli.cli.front.captures import client_lines, errors_text
+from kcli.cli.front.captures import cells_of, client_lines, errors_text
 from kcli.cli.front.kinds import kind_of
 from kcli.cli.front.screens import SCREENS
 from kcli.cli.main import main
@@ -149,6 +149,11 @@ def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
         assert left_out.startswith(f"left out: {', '.join(names)} (") if names else not left_out
         assert len({len(line) for line in lines}) == 1 and (room is None or len(lines[0]) <= max(room, 43))
         assert len(lines[1].split()) == columns and lines[0].split()[-1] == ("connections" if columns == 6 else "ms*")
+
+
+def test_a_client_that_only_waits_has_no_measured_latency() -> None:
+    row = {"client_id": "web", "rate": 14.6, "records": 1.0, "errors": 0, "p99_ms": 0.0, "connections": 2}
+    assert cells_of(row)[4] == "0" and cells_of(row | {"p99_ms": 0.087})[4] == "0.087"
 
 
 def size(errors: dict[str, int] | None = None, broker_clients: int = 0) -> Overview:
