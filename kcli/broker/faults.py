@@ -113,7 +113,6 @@ class Api(Protocol):
     @property
     def key(self) -> int:
         """The API's number."""
-        ...
 
 
 class FaultSubject(Protocol):
@@ -124,11 +123,9 @@ class FaultSubject(Protocol):
     @property
     def api(self) -> Api:
         """The API of the request."""
-        ...
 
     def places(self) -> Iterable[tuple[str, int]]:
         """Return the (topic, partition) pairs that the request names; partition -1 for a whole topic."""
-        ...
 
 
 class ResponseConnection(Protocol):
@@ -139,7 +136,6 @@ class ResponseConnection(Protocol):
 
     def close(self) -> None:
         """Close once all written bytes are sent."""
-        ...
 
 
 class Plan:

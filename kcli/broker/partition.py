@@ -34,11 +34,9 @@ class LogOwner(Protocol):
 
     def open(self, partition: Partition) -> Log:
         """Open a partition's log. Raises OSError if it can't be read."""
-        ...
 
     def make_log(self, partition: Partition) -> Log:
         """Create a partition's log. Raises OSError."""
-        ...
 
 
 class VisibleOffsets(NamedTuple):

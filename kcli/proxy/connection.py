@@ -35,15 +35,12 @@ class Services(Protocol):
     @property
     def faults(self) -> bool:
         """Return whether there are fault rules."""
-        ...
 
     def new_requests(self, awaited: deque[Awaited]) -> RequestStream | FaultedRequests:
         """Make the reader of one connection's requests."""
-        ...
 
     def note(self, text: str) -> None:
         """Write a line to standard error, unless there were too many."""
-        ...
 
 
 class Route(Protocol):
@@ -51,7 +48,6 @@ class Route(Protocol):
 
     async def dial(self, make: Callable[[], ProxySide]) -> Address:
         """Connect to the broker. Returns the address that was reached. Raises NetworkError."""
-        ...
 
 
 class Connection:

@@ -18,15 +18,12 @@ class SideListener(Protocol):
 
     def made(self, side: ProxySide) -> None:
         """Process that a side is connected."""
-        ...
 
     def ended(self, side: ProxySide) -> None:
         """Process that a side sends no more."""
-        ...
 
     def lost(self, side: ProxySide, error: Exception | None) -> None:
         """Process that a side was lost. error: None if it was closed."""
-        ...
 
 
 class FaultSink:

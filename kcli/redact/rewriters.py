@@ -46,7 +46,6 @@ class Frames(Protocol):
 
     def replaced(self, rule: FieldRule, data: bytes) -> bytes:
         """Return the replacement of a field's content, for rules that need only the content."""
-        ...
 
 
 def rewriter_of(frames: Frames, key: int, version: int, is_response: bool) -> FrameRewriter | None:

@@ -71,15 +71,12 @@ class Actor(Protocol[Acting]):
 
     async def play(self, step: Acting) -> None:
         """Make a step again. The next step begins when this returns."""
-        ...
 
     async def finish(self) -> None:
         """Wait for the responses that are missing after the last step."""
-        ...
 
     async def close(self) -> None:
         """Close the connections, also after an error."""
-        ...
 
 
 class Feed(Generic[S]):

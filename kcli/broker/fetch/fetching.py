@@ -24,17 +24,14 @@ class Conversation(Protocol):
 
     def candidates(self) -> Iterable[tuple[Key, Position]]:
         """Return the partitions to read, in the order in which to fill the response."""
-        ...
 
     def mark(self, key: Key) -> None:
         """Mark a partition of the session as one to read."""
-        ...
 
     def watched(self) -> Sequence[Hashable]:
         """Return the keys under which the fetch waits: its session's, or one per partition; empty without
         partitions.
         """
-        ...
 
 
 def positions(

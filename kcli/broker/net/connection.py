@@ -48,7 +48,6 @@ class Server(Services, Protocol):
 
     def complain(self, text: str) -> None:
         """Log a line about a client, unless there were too many."""
-        ...
 
 
 class ServingNode(Node, Protocol):
@@ -62,7 +61,6 @@ class ServingNode(Node, Protocol):
 
     def disconnect(self, connection: Connection) -> None:
         """Remove a connection that has ended, with its share sessions."""
-        ...
 
 
 class Connection(asyncio.BufferedProtocol):

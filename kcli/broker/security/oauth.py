@@ -28,11 +28,9 @@ class Readable(Protocol):
 
     def text(self, name: str) -> str:
         """Return a value as text, "" for null."""
-        ...
 
     def int(self, name: str) -> int:
         """Return a value with a whole number."""
-        ...
 
 
 class TokenRules:

@@ -22,43 +22,33 @@ class CapturedBrokers(Protocol):
 
     def rewind(self) -> None:
         """Start over: drop all sessions and their reported values."""
-        ...
 
     def node(self, captured: Captured) -> int | None:
         """Return the node that this fetch was sent to; None if the capture does not show it."""
-        ...
 
     def carry(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> Mapping[Key, Position]:
         """Prepare a session that is older than the capture. Returns its position in each partition."""
-        ...
 
     def key(self, captured: Key) -> Key:
         """Return a captured partition by the name that these brokers use."""
-        ...
 
     def arrival(self, captured: Captured) -> int:
         """Return when the broker received this request (ns), not before it was sent."""
-        ...
 
     def departure(self, captured: Captured) -> int:
         """Return when the broker made this response (ns), not after it was received."""
-        ...
 
     def unknown(self, captured: Captured, partitions: Sequence[str]) -> str:
         """Return why the capture does not show how a fetch is answered, "" if it does (see `CapturedState.unknown`)."""
-        ...
 
     def adopt(self, label: str, steps: Sequence[Captured], keys: Iterable[Key]) -> None:
         """Set up a session that is older than the capture in its broker."""
-        ...
 
     def expect(self, label: str, captured: Captured, begun: Callable[[], None]) -> None:
         """Expect this fetch next. begun: called when it has arrived."""
-        ...
 
     def release(self, label: str, captured: Captured) -> None:
         """Answer the fetch now, with the state at the captured time."""
-        ...
 
 
 class Beat(NamedTuple):

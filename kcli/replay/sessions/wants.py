@@ -19,11 +19,9 @@ class SessionMachine(Protocol):
 
     def want(self, partition: Key, position: Position) -> None:
         """Fetch this partition from this position on."""
-        ...
 
     def forget(self, partition: Key) -> None:
         """Stop fetching this partition."""
-        ...
 
 
 class Wants:

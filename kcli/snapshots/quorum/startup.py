@@ -1,7 +1,5 @@
 """The start of a node with its files: recovery cuts a log at a bad batch, and Kafka refuses some files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
