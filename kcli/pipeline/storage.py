@@ -198,6 +198,8 @@ def files_of(place: StoragePath, suffixes: tuple[str, ...]) -> Iterator[StoredFi
     if info.type == FileType.File:
         yield place.stored(info)
         return
+    if info.type == FileType.Unknown:
+        raise InputError("a pipe or a device, which can't be read twice (a file or a folder expected)", file=place.uri)
     for each in place.listed():
         if is_named_so(split_query(each.uri)[0], suffixes):
             yield each

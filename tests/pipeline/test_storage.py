@@ -83,3 +83,10 @@ def test_keys_in_a_uri_are_refused() -> None:
     with pytest.raises(UsageError, match=r"s3://\[hidden\]@bucket/x: a URI must not contain keys") as said:
         StoragePath("s3://AK:S3CRET@bucket/x")
     assert "S3CRET" not in str(said.value)
+
+
+def test_a_pipe_is_no_input(tmp_path: Path) -> None:
+    """As of a shell's <(zstd -dc x.zst): it was taken for a folder."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="a pipe or a device"):
+        gather([str(tmp_path / "pipe")])
