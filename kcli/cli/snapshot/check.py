@@ -66,7 +66,8 @@ def check(source: str, against: str, form: str, quiet: bool, dialect: str | None
         text = f"nodes of {release_of(target)} stop at record {offset} of {name}: {obstacle.what}"
         found.append(Misfit("error", text, 1))
         write(form, text, "error", file=obstacle.file, offset=offset)
-    for text in [*cures(hindrances, source), *still_ahead(loader.image.level, target)]:
+    ahead = list(still_ahead(loader.image.level, target))  # a snapshot of now would have such records again
+    for text in [*cures(hindrances, source, is_enough=not ahead), *ahead]:
         write(form, text, "note")
     if not quiet:
         print_note(summary(loader.image.level, target))
@@ -91,15 +92,22 @@ def obstacles(loaded: Loaded, target: int, dialect: str | None) -> Iterator[Obst
 
 def still_ahead(level: int | None, target: int) -> Iterator[str]:
     """Yield the first step if the level in force is too new for that release: lower it, then take a snapshot."""
+    from kcli.snapshots.rules.compatibility import refused_by_kafka
+
     release = release_of(target)
-    if level is not None and level > newest_level(release):
-        step = f"metadata.version {level_name(level)} is in force: nodes of {release} start once it is lowered"
-        yield f"{step}, and a snapshot stands after the record that set it (kcli snapshot create --log DIR)"
+    if level is None or level <= newest_level(release):
+        return
+    step = f"metadata.version {level_name(level)} is in force: nodes of {release} "
+    if refused_by_kafka(level, target):
+        yield f"{step}do not start, and Kafka does not lower it so far"
+    else:
+        step += "start once it is lowered, "
+        yield f"{step}and a snapshot stands after the record that set it (kcli snapshot create --log DIR)"
 
 
-def cures(found: list[Obstacle], source: str) -> Iterator[str]:
-    """Yield the steps after which the older nodes start."""
-    if any(not each.is_bootstrap for each in found):
+def cures(found: list[Obstacle], source: str, *, is_enough: bool) -> Iterator[str]:
+    """Yield the steps after which the older nodes start. is_enough: a snapshot has no such records any more."""
+    if is_enough and any(not each.is_bootstrap for each in found):
         log = shlex.quote(source.partition("@")[0])
         text = "cure, on each node while it is stopped: a snapshot after these records, from which nodes start"
         yield f"{text}: kcli snapshot create --log {log}"

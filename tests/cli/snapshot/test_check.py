@@ -5,6 +5,7 @@ import pytest
 
 from kcli.cli.main import main
 from tests.snapshots.files import partition_folder
+from tests.snapshots.made import broker
 from tests.snapshots.quorums import metadata_batch
 
 FOLDER = str(partition_folder("440-three/n1"))
@@ -69,3 +70,21 @@ def test_a_level_that_is_in_force_is_to_be_lowered_first(capfd: Captured) -> Non
     assert main(["snapshot", "check", str(partition_folder("391-three/n11")), "--against", "3.8"]) == 0
     captured = capfd.readouterr()
     assert captured.out.startswith("note   metadata.version 3.9-IV0 is in force: nodes of 3.8 start once it is lowered")
+
+
+def test_no_snapshot_is_a_cure_while_a_level_is_in_force_that_kafka_does_not_lower(
+    tmp_path: Path, capfd: Captured
+) -> None:
+    """A 4.4 controller's log against 4.2: a snapshot has the new registrations again."""
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    records = [
+        ("FeatureLevelRecord", {"name": "metadata.version", "featureLevel": 33}),
+        ("RegisterBrokerRecord", broker(1)),
+    ]
+    log = b"".join(metadata_batch(place, each, newest=True) for place, each in enumerate(records))
+    (folder / f"{0:020d}.log").write_bytes(log)
+    assert main(["snapshot", "check", str(tmp_path), "--against", "4.2"]) == 1
+    out = capfd.readouterr().out
+    assert "RegisterBrokerRecord v4" in out and "cure" not in out
+    assert "nodes of 4.2 do not start, and Kafka does not lower it" in out
