@@ -12,10 +12,10 @@ from kcli.counting import counted, few_of, span_text
 from kcli.diagnose.store import FactStore
 from kcli.errors import InputError, UnreadableError
 from kcli.finding import Finding, Unjudged
+from kcli.rules.captured_times import AHEAD_NS, SET_BACK
 from kcli.rules.judgement import NAMELESS
-from kcli.rules.prepared import SET_BACK, TWO_CLOCKS
 from kcli.rules.second_hops import SecondHop
-from kcli.rules.signs import CLOCKS_APART_MS
+from kcli.rules.signs import CLOCKS_APART_MS, STEADY_RATES
 
 WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
 NAMED = 3  # most servers in one text
@@ -225,9 +225,9 @@ WHERE connection IN (SELECT connection FROM tcp WHERE s_segments = 0 AND c_data_
 # The connections whose servers' packets have the times of another clock, and by how much that is ahead (ns). An answer
 # to a SYN is on its way meanwhile, which is short against the times that matter.
 CLOCKS = f"""
-SELECT server, count(*) AS connections, percentile_approx(s_syn_ns - c_syn_ns, 0.5) AS ahead_ns
+SELECT server, count(*) AS connections, percentile_approx({AHEAD_NS}, 0.5) AS ahead_ns
 FROM tcp
-WHERE {TWO_CLOCKS} AND (SELECT {CLOCKS_APART_MS} FROM tcp) > 0
+WHERE {AHEAD_NS} IS NOT NULL AND (SELECT {CLOCKS_APART_MS} FROM tcp) > 0
 GROUP BY server ORDER BY connections DESC, server
 """
 
@@ -238,7 +238,7 @@ def two_clocks(store: FactStore) -> Iterator[Unjudged]:
     if rows:
         ahead, servers = rows[0]["ahead_ns"] / SECOND, few_of([row["server"] for row in rows], NAMED)
         yield Unjudged(
-            f"how long anything takes: packets of {servers} are dated by a clock "
+            f"how long anything takes: packets of {servers} are dated by a clock about "
             f"{span_text(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} that of the clients' packets",
             "a capture of both directions by one clock, or the times of one moved (editcap -t, then mergecap)",
         )
@@ -246,7 +246,8 @@ def two_clocks(store: FactStore) -> Iterator[Unjudged]:
 
 # How far the clock was set back within a connection, and the requests that waited too long for any reason.
 CLOCK = f"""
-SELECT (SELECT max(first_ns - last_ns) FROM tcp WHERE {SET_BACK}) AS back_ns, count(*) AS late
+SELECT (SELECT max(greatest(first_ns - last_ns, back_ms * 1e6)) FROM tcp WHERE {SET_BACK}) AS back_ns,
+       (SELECT {STEADY_RATES} FROM tcp) AS steady_rates, count(*) AS late
 FROM timed
 WHERE own_ms > 1000
 """
@@ -257,7 +258,8 @@ def wrong_clock(store: FactStore) -> Iterator[Unjudged]:
     [row] = store.ask(CLOCK)
     if row["back_ns"] is not None:
         back = span_text(row["back_ns"] / SECOND)
-        yield Unjudged(f"how long anything takes: the capture's clock was set back by {back} or more", STEADY_CLOCK)
+        lost = "how long anything takes" if row["steady_rates"] else "how long anything takes, and how often"
+        yield Unjudged(f"{lost}: the capture's clock was set back by {back} or more", STEADY_CLOCK)
     elif row["late"] > 1:
         for each in [*store.ask("SELECT from_ns, to_ns FROM pauses ORDER BY from_ns")][:JUMPS]:
             span = span_text((each["to_ns"] - each["from_ns"]) / SECOND)

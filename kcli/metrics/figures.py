@@ -20,7 +20,7 @@ from kcli.capture.latency_buckets import bucket_of
 from kcli.capture.statistics import Figures
 from kcli.finding import Finding
 from kcli.metrics.bounded import Names, Series
-from kcli.rules.prepared import WAITING_APIS
+from kcli.rules.captured_times import WAITING_APIS
 
 MOST_CLIENTS, MOST_BROKERS, MOST_TOPICS, MOST_GROUPS, MOST_ERRORS = 200, 100, 500, 200, 200
 MOST_SERIES = 5000  # series of one kind

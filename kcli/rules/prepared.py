@@ -4,16 +4,11 @@ If the two have different names for a function, Spark's is used; `kcli.rules.rul
 Times are ns since 1970 (`ns` is the request's), or seconds if a column says so.
 """
 
+from kcli.rules.captured_times import TIMES, WAITING
 from kcli.tables.call_views import CALL_VIEWS, SAID_TOPICS, call_view
 from kcli.tables.connections import address_sql
 from kcli.tables.rule_facts import CALLS, RULE_FACTS, calls_query
 
-# APIs whose answers wait by design: for other members, or for events.
-WAITING_APIS = ("JOIN_GROUP", "SYNC_GROUP", "SHARE_FETCH", "CONTROLLER_REGISTRATION", "BROKER_HEARTBEAT")
-WAITING = "('" + "', '".join(WAITING_APIS) + "')"
-BETWEEN_CAPTURES_NS = 60_000_000_000  # without any connection for this long, one capture has ended and another begins
-# gaps that separate captured periods: only the longest, to bound the number of periods in a hostile capture
-MOST_GAPS = 1000
 # Requests other than Metadata that only inspect the cluster.
 LOOKS = """(
     'LIST_GROUPS', 'DESCRIBE_GROUPS', 'CONSUMER_GROUP_DESCRIBE', 'DESCRIBE_CONFIGS', 'DESCRIBE_LOG_DIRS',
@@ -24,11 +19,6 @@ LOOKS = """(
 # Requests that a broker answers at once: for no records, members or followers.
 AT_ONCE = """'METADATA', 'API_VERSIONS', 'HEARTBEAT', 'FIND_COORDINATOR', 'LIST_OFFSETS', 'OFFSET_FETCH',
                  'CONSUMER_GROUP_HEARTBEAT'"""
-# A TCP connection (a row of `tcp`) during which the capture's clock was set back by more than a second.
-SET_BACK = "last_ns < first_ns - 1000000000"
-# ... whose two directions have the times of two clocks, apart by more than network and capture put packets in a wrong
-# order: the server accepts before it is asked, or the client sends data before it is accepted.
-TWO_CLOCKS = "(s_syn_ns < c_syn_ns - 2000000 OR c_first_data_ns < s_syn_ns - 2000000)"
 # Requests of clients that do more than inspect the cluster.
 WORK = "('FETCH', 'PRODUCE', 'JOIN_GROUP', 'CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT', 'SHARE_FETCH')"
 
@@ -94,6 +84,7 @@ def ends_sql(text: str) -> str:
 VIEWS = frozenset({"timed"})
 COMMITS = [each for each in CALLS["commits"].names if each != "topic"]
 PREPARED: dict[str, str] = {
+    **TIMES,
     **{name: calls_query(table) for name, table in CALLS.items()},
     "commits": f"""
 SELECT {", ".join(f"c.{each}" for each in COMMITS)}, coalesce(c.topic, t.topic, c.topic_id) AS topic
@@ -109,93 +100,6 @@ SELECT unix_micros(f.timestamp) * 1000 AS ns, completed_ns, connection, server, 
        isolation_level, acks, coalesce(throttle_ms, 0) AS throttle_ms, is_cut, i.client_id IS NOT NULL AS inner_client,
        response_bytes IS NULL AND errors IS NOT NULL AND NOT (api_key = 0 AND acks = 0) AS unanswered
 FROM exchange_facts f LEFT JOIN inner_clients i ON coalesce(f.client_id, '') = i.client_id AND f.address = i.address
-""",
-    # The captured periods. Captures may be of different days and clusters, and the time between them does not count. A
-    # request without an answer is completed when the next capture begins, so its own time counts. Connections that
-    # begin within the same second count as one, as the gap between two captures is longer.
-    "stretches": f"""
-WITH ends AS (
-  SELECT first_ns, last_ns, first_ns - max(last_ns) OVER (ORDER BY first_ns, last_ns
-                                                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gap_ns
-  FROM (
-    SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns
-    FROM (SELECT first_ns, last_ns FROM tcp UNION ALL SELECT first_ns, seen_ns FROM links) AS each_link
-    GROUP BY floor(first_ns / 1e9)
-  ) AS e
-),
-shortest AS (
-  SELECT coalesce(max(gap_ns), {BETWEEN_CAPTURES_NS}) AS gap_ns
-  FROM (
-    SELECT gap_ns FROM ends WHERE gap_ns > {BETWEEN_CAPTURES_NS} ORDER BY gap_ns DESC LIMIT 1 OFFSET {MOST_GAPS}
-  ) AS g
-)
-SELECT min(first_ns) AS first_ns, max(last_ns) AS last_ns
-FROM (
-  SELECT e.first_ns, last_ns, sum(CASE WHEN e.gap_ns > l.gap_ns THEN 1 ELSE 0 END)
-                                OVER (ORDER BY first_ns, last_ns ROWS UNBOUNDED PRECEDING) AS stretch
-  FROM ends e CROSS JOIN shortest l
-) AS numbered
-GROUP BY stretch
-""",
-    "server_stretches": """
-SELECT DISTINCT server, t.first_ns, t.last_ns
-FROM (SELECT server, first_ns FROM tcp UNION ALL SELECT server, first_ns FROM links) AS seen
-JOIN stretches t ON seen.first_ns BETWEEN t.first_ns AND t.last_ns
-""",
-    # The captured time of each server: a threshold that is a share of the time is a share of this.
-    "server_spans": """
-SELECT server, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
-       greatest(sum(last_ns - first_ns) / 1e9, 0.001) AS seconds
-FROM server_stretches
-GROUP BY server
-""",
-    # Times of two seconds and more without a message from anyone, though requests wait: the capturing machine paused,
-    # its clock was set forward, or a file is missing. The requests are to several brokers, and wait longer than they
-    # ask to; or a member misses its heartbeats and then goes on with them, as it was not waiting for one; or bytes are
-    # missing behind that time. A broker that answers nobody keeps no client from sending a heartbeat.
-    "pauses": """
-WITH still AS (
-  SELECT 250000000 * (before + 1) AS from_ns, 250000000 * slot AS to_ns
-  FROM (
-    SELECT slot, lag(slot) OVER (ORDER BY slot) AS before
-    FROM (
-      SELECT DISTINCT CAST(floor(ns / 2.5e8) AS BIGINT) AS slot
-      FROM (SELECT ns FROM calls UNION ALL SELECT completed_ns FROM calls WHERE completed_ns IS NOT NULL) AS every
-    ) AS slots
-  ) AS spaced
-  WHERE slot > before + 8
-),
--- two heartbeats of a connection, the first of which was answered, with the usual time between them (ns)
-beats AS (
-  SELECT connection, ns, lag(ns) OVER in_turn AS before_ns, lag(completed_ns) OVER in_turn AS answered_ns
-  FROM calls
-  WHERE api LIKE '%HEARTBEAT'
-  WINDOW in_turn AS (PARTITION BY connection ORDER BY ns)
-),
-breaks AS (
-  SELECT before_ns, ns, usual_ns
-  FROM beats
-  JOIN (
-    SELECT connection, percentile_approx(ns - before_ns, 0.5) AS usual_ns
-    FROM beats
-    GROUP BY connection
-    HAVING count(*) >= 4
-  ) AS usual USING (connection)
-  WHERE answered_ns < before_ns + usual_ns
-)
-SELECT s.from_ns, s.to_ns
-FROM still s JOIN timed t ON t.ns < s.from_ns AND t.completed_ns > s.to_ns LEFT JOIN nodes n ON t.server = n.server
-WHERE own_ms > 1000
-GROUP BY s.from_ns, s.to_ns
-HAVING count(DISTINCT coalesce(CAST(node_id AS STRING), t.server)) >= 2
-UNION
-SELECT s.from_ns, s.to_ns
-FROM still s JOIN breaks b ON b.before_ns < s.from_ns AND b.ns >= s.to_ns AND b.ns < s.to_ns + 2 * usual_ns
-WHERE s.to_ns - s.from_ns > 1.5 * usual_ns
-UNION
-SELECT s.from_ns, s.to_ns
-FROM still s JOIN undecodable u ON unix_micros(u.timestamp) * 1000 BETWEEN s.to_ns AND s.to_ns + 2000000000
-WHERE u.event = 'gap'
 """,
     "metadata_partitions": call_view("metadata_partitions"),
     # The client of each connection. A finding on a client is about all its addresses.

@@ -1,21 +1,27 @@
 """The contents of a capture, in one row that decides which rules are asked."""
 
-from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, SET_BACK, TWO_CLOCKS, WORK
+from kcli.rules.captured_times import AHEAD_NS, SET_BACK
+from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, WORK
 
-# How far the clocks of the two directions are apart (ms), over `tcp`; 0: fewer than half of the connections with a
-# handshake have two.
+# How far the clocks of the two directions are apart (ms), over `tcp`; 0: at most half of the connections with a
+# handshake or some data have two.
 CLOCKS_APART_MS = f"""
-CASE WHEN sum(CASE WHEN {TWO_CLOCKS} THEN 1 ELSE 0 END)
-          > 0.5 * sum(CASE WHEN c_syn_ns > 0 AND s_syn_ns > 0 THEN 1 ELSE 0 END)
-     THEN percentile_approx(CASE WHEN {TWO_CLOCKS} THEN abs(s_syn_ns - c_syn_ns) END, 0.5) / 1e6
+CASE WHEN count({AHEAD_NS})
+          > 0.5 * sum(CASE WHEN c_syn_ns > 0 AND s_syn_ns > 0 OR c_data_segments >= 5 OR s_data_segments >= 5 THEN 1
+                           ELSE 0 END)
+     THEN percentile_approx(abs({AHEAD_NS}), 0.5) / 1e6
      ELSE 0 END
+""".strip()
+# Whether the clock of a capture was not set back, or by less than rates depend on, over `tcp`.
+STEADY_RATES = f"""
+coalesce(NOT bool_or({SET_BACK}) OR (max(back_ms) < 10000 AND max(back_ms) * 1e7 < max(last_ns) - min(first_ns)), true)
 """.strip()
 # Lists of names are text with a comma around each name. Counts are of requests unless their name says otherwise.
 # seconds: from the first request to the last response; left_seconds: between the ends of connections that clients
 # closed; cut_connections: connections that servers closed first; most_looks: the most inspecting requests of a client
 # that does nothing else. A join that waits has a late response, or none. steady_clock: the capture's was not set back;
-# clocks_apart_ms: between the clocks of the two directions of connections, mostly 0. Rules about how long something
-# takes are asked if neither matters to that.
+# steady_rates: or not for long; clocks_apart_ms: between the clocks of the two directions of connections, mostly 0.
+# Rules about how long something takes, or how often, are asked if these do not matter to that.
 SIGNS = f"""
 WITH by_api AS (
   SELECT api, server, client_id, count(*) AS requests, min(ns) AS ns, max(completed_ns) AS completed_ns,
@@ -86,6 +92,7 @@ lines AS (
          sum(c_resent + s_resent) AS resent, sum(c_zero_windows) AS zero_windows,
          sum(CASE WHEN c_unacked_resent >= 2 OR s_unacked_resent >= 2 THEN 1 ELSE 0 END) AS unacknowledged,
          coalesce(NOT bool_or({SET_BACK}), true) AS steady_clock,
+         {STEADY_RATES} AS steady_rates,
          {CLOCKS_APART_MS} AS clocks_apart_ms,
          max(greatest(coalesce(syn_ms, 0), coalesce(ack_ms, 0), coalesce(c_rtt_min_ms, 0),
                       coalesce(s_rtt_min_ms, 0))) AS longest_trip_ms,

@@ -277,6 +277,7 @@ syns           int32    SYNs that the client sent for it
 accepted       bool     a SYN-ACK is in the capture
 syn_ms         float64? from the SYN to the SYN-ACK: between this capture and the server, and back
 ack_ms         float64? from the SYN-ACK to its acknowledgement: between this capture and the client, and back
+back_ms        float64? the farthest that a packet's time is before that of the packet before it, of the same end
 """,
     "".join(
         f"{side}{name} {kind} of the {who}: {says}\n"
@@ -310,6 +311,8 @@ ack_ms         float64? from the SYN-ACK to its acknowledgement: between this ca
             ("rtt_p99_ms", "float64?", "of 99 in 100"),
             ("sacks", "int64", "acknowledgements that tell of a hole (SACK)"),
             ("repeats", "int64", "acknowledgements that tell of bytes that came twice (D-SACK)"),
+            ("early", "int64", "segments that are acknowledged before they are captured"),
+            ("early_ms", "float64?", "how long before, on average; null: none is"),
         )
     ),
     dated=False,

@@ -17,15 +17,16 @@ OF_MOST_SAMPLES = "arg_max({0}, {1}rtt_samples)"
 OF_TALK: Mapping[str, str] = {
     "server": OF_FIRST_PART, "client": OF_FIRST_PART, "first_ns": EARLIEST, "last_ns": LARGEST, "opened": ANY,
     "syns": SUMMED, "accepted": ANY, "syn_ms": EARLIEST, "ack_ms": EARLIEST,
+    "back_ms": LARGEST,
 }  # fmt: skip
 OF_END: Mapping[str, str] = {
     **dict.fromkeys(
         ("segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows",
-         "zero_window_ms", "rtt_samples", "sacks", "repeats"),
+         "zero_window_ms", "rtt_samples", "sacks", "repeats", "early"),
         SUMMED,
     ),
     **dict.fromkeys(("syn_ns", "fin_ns", "rst_ns", "first_data_ns", "alert_ns", "rtt_min_ms"), EARLIEST),
-    **dict.fromkeys(("resent_wait_ms", "last_ns"), LARGEST),
+    **dict.fromkeys(("resent_wait_ms", "last_ns", "early_ms"), LARGEST),
     **dict.fromkeys(("unacked_ns", "unacked_silence_ms", "unacked_resent"), OF_LAST_PART),
     **dict.fromkeys(("first_bytes", "first_size"), OF_FIRST_DATA),
     **dict.fromkeys(("rtt_p50_ms", "rtt_p99_ms"), OF_MOST_SAMPLES),

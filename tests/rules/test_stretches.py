@@ -9,8 +9,8 @@ import pytest
 from kcli.diagnose import INFO, Diagnosis, diagnose
 from kcli.diagnose.diagnosis import read_facts
 from kcli.diagnose.store import FactStore
+from kcli.rules.captured_times import MOST_GAPS, TIMES
 from kcli.rules.judgement import times_of
-from kcli.rules.prepared import MOST_GAPS, PREPARED
 from tests.capture.messages import request
 from tests.capture.wires import pcap
 from tests.diagnose.captured import DATA, diagnosed
@@ -65,6 +65,26 @@ def test_a_minute_of_silence_parts_times_and_less_does_not(tmp_path: Path) -> No
         assert count == 3 and 3 <= seconds < 4
 
 
+@pytest.mark.parametrize(("kind", "count"), [("bytes are missing", 2), ("a response is due", 2), ("quiet", 1)])
+def test_a_connection_lasts_from_one_file_to_the_next(kind: str, count: int, tmp_path: Path) -> None:
+    """If nothing is missing it was only quiet: the files of a ring follow each other."""
+    talk = Talk()
+    for number in range(7):
+        long = 100 * SECOND * (number == 3)
+        times = {"wait": long} if kind == "a response is due" else {"pause": long + SECOND}
+        talk.call(3, 12, {"topics": []}, {"brokers": [], "topics": []}, **times)
+    packets = talk.wire.packets
+    late = next(number for number, each in enumerate(packets) if each.ns - packets[0].ns > 100 * SECOND)
+    paths = [tmp_path / "later.pcap", tmp_path / "first.pcap"]
+    paths[0].write_bytes(pcap(packets[late:]))
+    paths[1].write_bytes(pcap(packets[: late - 2 * (kind == "bytes are missing")]))
+    with FactStore() as store:
+        read_facts([*map(str, paths)], store, lambda _moved: None, {})
+        [client] = store.ask("SELECT seconds FROM clients")
+        assert [row["count"] for row in store.ask("SELECT count(*) AS count FROM stretches")] == [count]
+    assert client["seconds"] < 8 if count == 2 else client["seconds"] > 100
+
+
 @pytest.mark.parametrize("gaps", [3, MOST_GAPS, MOST_GAPS + 500])
 def test_the_longest_gaps_part_times_and_no_more_than_these(gaps: int) -> None:
     """A hostile capture is silent as often as it likes."""
@@ -72,7 +92,8 @@ def test_the_longest_gaps_part_times_and_no_more_than_these(gaps: int) -> None:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE tcp AS SELECT unnest(?) AS first_ns, first_ns + 1 AS last_ns", [begun])
         connection.execute("CREATE TABLE links (first_ns BIGINT, seen_ns BIGINT)")
-        found = sorted(connection.execute(PREPARED["stretches"]).fetchall())
+        connection.execute("CREATE TABLE between_captures (from_ns BIGINT, to_ns BIGINT)")
+        found = sorted(connection.execute(TIMES["stretches"]).fetchall())
     kept = min(gaps, MOST_GAPS)
     assert [first for first, _ in found] == [begun[0], *begun[gaps + 1 - kept :]]
     assert found[-1] == (begun[-1], begun[-1] + 1)
@@ -89,7 +110,7 @@ def test_which_of_the_times_captured_a_row_is_of() -> None:
 @pytest.mark.parametrize("lasting", [False, True], ids=["other connections", "one that lasts"])
 def test_requests_at_the_end_of_a_capture_do_not_wait_until_the_next_one(lasting: bool, tmp_path: Path) -> None:
     """Two captures of one cluster, 20 minutes apart; the first one ends before responses come."""
-    fetch = {"maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "topics": []}
+    fetch = {"maxWaitMs": 5000, "minBytes": 1, "maxBytes": 1 << 20, "topics": []}
     talks = [Talk(port=40000 + number, broker=number % 2 + 2) for number in range(8)]
     for number, talk in enumerate(talks):
         for _ in range(8):

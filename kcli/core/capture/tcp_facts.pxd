@@ -42,6 +42,9 @@ cdef struct Sender:
     uint64_t last_ts, data_ts, window_ts, syn_ts, fin_ts, rst_ts
     uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows
     uint64_t zero_ns
+    uint64_t early, early_samples, early_ns    # segments acknowledged before they came; how long before, in sum
+    uint64_t early_ts          # time of such an acknowledgement, and the sequence number that it awaits; 0: none
+    uint32_t early_end
     uint64_t resent_wait_ns    # the longest pause before a retransmission
     uint64_t unacked_ts        # since when its bytes are not acknowledged; 0: all are
     uint64_t unacked_silence_ns, unacked_resent    # the connection's silence before that; retransmissions since
@@ -70,6 +73,7 @@ cdef struct Talk:
     uint64_t first_ts, last_ts, established_ts
     uint32_t syn_seq
     int client                 # the end that connected; -1: unknown
+    uint64_t back_ns           # the longest time from a packet back to the one after it, of the same end
     int64_t syns               # SYNs of the client
     bint answered              # a SYN-ACK was captured
     bint over

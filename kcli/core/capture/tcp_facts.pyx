@@ -26,8 +26,8 @@ cdef enum:
     TWICE_NS = 500000       # repeated sooner: captured twice, not sent twice
     SYN_NS = 100000000      # the same for a SYN, which is retransmitted after a second (RFC 6298)
     REORDER_NS = 3000000    # a hole filled within this time was packets out of order
-    TALK_WIDTH = 6
-    SENDER_WIDTH = 28
+    TALK_WIDTH = 7
+    SENDER_WIDTH = 31
     ALERT = 0x15            # types of TLS records
     SEALED = 0x17
     SEALED_ALERT = 19       # bytes of an alert in a record of TLS 1.3: level, description, type, tag (RFC 8446, 5.2)
@@ -39,12 +39,12 @@ cdef enum:
 
 # The columns of a row: TALK, then SENDER for its client's end and for its server's; client -1: for both ends, in any
 # order.
-TALK = ("first_ns", "last_ns", "client", "syns", "answered", "established_ns")
+TALK = ("first_ns", "last_ns", "client", "syns", "answered", "established_ns", "back_ns")
 SENDER = (
     "segments", "bytes", "data_segments", "resent", "holes", "out_of_order", "duplicate_acks", "zero_windows",
     "zero_window_ns", "syn_ns", "fin_ns", "rst_ns", "resent_wait_ns", "unacked_ns", "unacked_silence_ns",
     "unacked_resent", "alert", "alert_ns", "first_bytes", "first_size", "first_ns", "last_ns", "rtt_samples",
-    "rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns", "sacks", "repeats",
+    "rtt_min_ns", "rtt_p50_ns", "rtt_p99_ns", "sacks", "repeats", "early", "early_samples", "early_ns",
 )
 
 
@@ -104,6 +104,8 @@ cdef class TcpFacts:
         own, other = &talk.by[s.sender], &talk.by[1 - s.sender]
         if is_known(own, other, s) or is_twice(own, s):
             return 0
+        if s.ts < own.last_ts:
+            talk.back_ns = max(talk.back_ns, own.last_ts - s.ts)
         own.segments += 1
         own.bytes += s.length
         if s.flags & KC_ACK and not s.flags & KC_RST:
@@ -199,7 +201,7 @@ cdef class TcpFacts:
         memset(&named, 0, sizeof(named))
         named.ends, named.twin, named.first = talk.ends, talk.twin, talk.client == 1
         head[0], head[1], head[2], head[3] = talk.first_ts, talk.last_ts, talk.client, talk.syns
-        head[4], head[5] = talk.answered, talk.established_ts
+        head[4], head[5], head[6] = talk.answered, talk.established_ts, talk.back_ns
         if out_put(&self.numbers, head, sizeof(head)) or out_put(&self.ends, &named, sizeof(named)):
             raise MemoryError
         for d in range(2):
@@ -230,7 +232,7 @@ cdef int put_sender(Out* numbers, Sender* by) except -1:
     row[21], row[22], row[23], row[24], row[25] = (
         by.last_ts, by.sampled, by.least_ns, quantile(by, 50), quantile(by, 99)
     )
-    row[26], row[27] = by.sacks, by.repeats
+    row[26], row[27], row[28], row[29], row[30] = by.sacks, by.repeats, by.early, by.early_samples, by.early_ns
     if out_put(numbers, row, sizeof(row)):
         raise MemoryError
     return 0
@@ -351,6 +353,8 @@ cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
         return
     if distance > 0:
         note_hole(own, s)
+    if own.heard and ahead(own.acked, s.seq) > 0:
+        note_early(own, s, end)
     if s.length and not own.unacked_ts:
         own.unacked_ts, own.unacked_resent = s.ts, 0
         own.unacked_silence_ns = s.ts - talk.last_ts
@@ -358,6 +362,15 @@ cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
     if own.waiting < AWAITED:
         own.awaited[own.waiting].end, own.awaited[own.waiting].ts = end, s.ts
         own.waiting += 1
+
+
+cdef void note_early(Sender* own, const Segment* s, uint32_t end) noexcept:
+    """Note a segment that was acknowledged before it is captured."""
+    own.early += 1
+    if own.early_ts and ahead(end, own.early_end) >= 0:
+        own.early_samples += 1
+        own.early_ns += s.ts - own.early_ts if s.ts > own.early_ts else 0
+        own.early_ts = 0
 
 
 cdef void note_repeated(Sender* own, const Segment* s, uint32_t end) noexcept:
@@ -461,6 +474,8 @@ cdef void note_ack(Sender* own, Sender* other, const Segment* s) noexcept:
     if other.known and ahead(s.ack, other.next) > FARTHEST:
         return
     other.heard, other.acked = True, s.ack
+    if other.known and not other.early_ts and ahead(s.ack, other.next) > 0:
+        other.early_ts, other.early_end = s.ts, s.ack
     sample(other, s)
     if other.unacked_ts and (not other.known or ahead(s.ack, other.next) >= 0):
         other.unacked_ts = other.unacked_silence_ns = other.unacked_resent = 0

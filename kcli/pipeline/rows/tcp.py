@@ -51,6 +51,7 @@ def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Col
         integers(talk["syns"], "int32"), integers(accepted, "bool"),
         milliseconds(there, ~(opened & accepted) | (there < 0)),
         milliseconds(back, ~through | (back < 0)),
+        milliseconds(talk["back_ns"]),
         *columns_of(of_client, schema), *columns_of(of_server, schema),
     ]  # fmt: skip
     return pyarrow.record_batch(arrays, schema=schema)
@@ -73,6 +74,8 @@ def guessed_client(first: str, second: str, servers: Container[str]) -> int:
 
 def columns_of(by: dict[str, Any], schema: Any) -> Iterator[Any]:
     """Yield the columns of one end, in the order of the table."""
+    import numpy
+
     alive = by["unacked_ns"] > 0
     for name in COUNTS:
         yield integers(by[name], "int64")
@@ -94,6 +97,9 @@ def columns_of(by: dict[str, Any], schema: Any) -> Iterator[Any]:
         yield milliseconds(by[name], by[name] < 0)
     yield integers(by["sacks"], "int64")
     yield integers(by["repeats"], "int64")
+    yield integers(by["early"], "int64")
+    samples = by["early_samples"]
+    yield milliseconds(by["early_ns"] / numpy.maximum(samples, 1), samples == 0)
 
 
 def hexadecimal(numbers: Any) -> Among:

@@ -1,7 +1,7 @@
 """A broker takes connections and answers nobody."""
 
 from kcli.rules.brokers.broker_crash import CONTROLLERS, ROLE
-from kcli.rules.prepared import AT_ONCE, BETWEEN_CAPTURES_NS
+from kcli.rules.prepared import AT_ONCE
 from kcli.rules.rule import CRITICAL, Rule
 
 # The broker's kernel still acknowledges segments, so the host and the network are well. Between two answers, or from
@@ -33,20 +33,11 @@ each_second AS (
   FROM moments
   GROUP BY server, floor(ns / 1e9)
 ),
--- times without a request of anyone; those between `stretches` are among them
-between_captures AS (
-  SELECT 1000000000 * (before + 1) AS from_ns, 1000000000 * second AS to_ns
-  FROM (
-    SELECT second, lag(second) OVER (ORDER BY second) AS before
-    FROM (SELECT DISTINCT CAST(floor(ns / 1e9) AS BIGINT) AS second FROM calls) AS seconds
-  ) AS spaced
-  WHERE 1000000000 * (second - before) >= {BETWEEN_CAPTURES_NS}
-),
 gaps AS (
-  SELECT server, before_ns AS from_ns, first_ns AS to_ns, answers AS ended
+  SELECT server, before_ns AS from_ns, spaced.first_ns AS to_ns, answers AS ended
   FROM (SELECT *, lag(last_ns) OVER (PARTITION BY server ORDER BY first_ns) AS before_ns FROM each_second) AS spaced
-  LEFT JOIN between_captures b ON before_ns <= b.to_ns AND first_ns >= b.from_ns
-  WHERE first_ns - before_ns >= 5000000000 AND b.from_ns IS NULL
+  JOIN stretches t ON before_ns >= t.first_ns AND spaced.first_ns <= t.last_ns
+  WHERE spaced.first_ns - before_ns >= 5000000000
 ),
 silences AS (
   SELECT server, s.from_ns, s.to_ns, ended,

@@ -9,7 +9,7 @@ from kcli.rules.windows import OF_TIME, busy_windows
 RULE = Rule(
     finding="busy-fetch",
     title="a consumer that polls without waiting",
-    when="fetches >= 200",
+    when="steady_rates AND fetches >= 200",
     sql=f"""
 WITH fetching AS (
   SELECT client_id, server, connection, correlation_id, ns, max_wait_ms, latency_ms, min_bytes, failed

@@ -12,7 +12,7 @@ LISTED = 20
 RULE = Rule(
     finding="connection-churn",
     title="connections that are used once",
-    when="opened_connections >= 15",
+    when="steady_rates AND opened_connections >= 15",
     sql=f"""
 WITH opened AS (
   SELECT coalesce(client_id, '') AS own_id, regexp_replace(coalesce(client_id, ''), '[0-9]+$', '') AS stem,

@@ -10,7 +10,7 @@ from kcli.rules.windows import OF_TIME, busy_windows
 RULE = Rule(
     finding="exporter-load",
     title="exporters that load the cluster",
-    when="most_looks >= 100 AND seconds >= 4",
+    when="steady_rates AND most_looks >= 100 AND seconds >= 4",
     sql=f"""
 WITH admin_requests AS (
   SELECT client_id, ns, api, response_bytes, latency_ms

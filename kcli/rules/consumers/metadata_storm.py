@@ -11,7 +11,7 @@ from kcli.rules.windows import OF_TIME, busy_windows
 RULE = Rule(
     finding="metadata-storm",
     title="clients that constantly request the metadata of all topics",
-    when="metadata_requests >= 20",
+    when="steady_rates AND metadata_requests >= 20",
     sql=f"""
 WITH joining AS (
   SELECT coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS from_ns, completed_ns

@@ -11,7 +11,7 @@ from kcli.rules.windows import OF_TIME, busy_windows
 RULE = Rule(
     finding="tiny-batches",
     title="a producer sends each record alone",
-    when="produces >= 200",
+    when="steady_rates AND produces >= 200",
     sql=f"""
 WITH windows AS ({busy_windows("(SELECT client_id, ns FROM calls WHERE api = 'PRODUCE' AND NOT inner_client)", 90)}),
 sent AS (
