@@ -204,7 +204,7 @@ METRICS = (
         panel="Retransmissions a second", query="sum by (broker) (rate({name}[$__rate_interval]))",
     ),
     Metric(
-        "kcli_findings", "gauge", "Findings of kcli diagnose over the last 15 minutes, by name.",
+        "kcli_findings", "gauge", "Findings of kcli diagnose over the last 7.5 to 15 minutes, by name.",
         ("finding", "severity"), findings,
         panel="Findings", query="sum by (finding, severity) ({name})",
     ),
