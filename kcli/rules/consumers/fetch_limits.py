@@ -9,7 +9,7 @@ from kcli.rules.rule import Rule
 RULE = Rule(
     finding="fetch-limits",
     title="fetch limits that are reached while records wait",
-    when="filled_fetches >= 20 AND seconds >= 3",
+    when="clocks_apart_ms = 0 AND filled_fetches >= 20 AND seconds >= 3",
     sql="""
 WITH waiting AS (
   SELECT client_id
