@@ -111,4 +111,4 @@ def test_how_a_transaction_ends(capture: str, place: str, ends: str, advised: st
     found = only(capture)
     assert f"kafka-transactions.sh --bootstrap-server {place};" in found.advice and advised in found.advice
     assert found.evidence.get("ends_by_itself_at", "")[:19] == ends
-    assert found.advice.startswith("wait: " if ends else "end it, ")
+    assert found.advice.startswith("wait: " if ends else "wait for ")
