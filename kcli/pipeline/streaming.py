@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from kcli.errors import KcliError
 from kcli.extras import require
 from kcli.input_names import RUNS_FOLDER
@@ -22,6 +20,7 @@ from kcli.pipeline.spark_engine import SparkEngine
 from kcli.pipeline.watching import Report, Watch, quiet, run_settled
 
 try:
+    from pyspark.sql import SparkSession
     from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 except ModuleNotFoundError:
     require("kcli pipeline run --stream", "spark")
