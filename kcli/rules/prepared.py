@@ -176,6 +176,13 @@ FROM record_batches p {BY_ID}
 """,
     # Servers with followers: a Produce with acks=all waits for these.
     "replicated": "SELECT DISTINCT server FROM calls WHERE api = 'FETCH' AND replica_id >= 0",
+    # Servers that are asked for what only a KRaft controller does.
+    "controllers": """
+SELECT DISTINCT server
+FROM calls
+WHERE api IN ('BROKER_HEARTBEAT', 'BROKER_REGISTRATION', 'CONTROLLER_REGISTRATION', 'VOTE', 'BEGIN_QUORUM_EPOCH',
+              'END_QUORUM_EPOCH', 'FETCH_SNAPSHOT')
+""",
     # Answered requests. own_ms: the latency beyond the wait that the request asks for; null: unknown.
     "timed": f"""
 SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_id, api, acks, inner_client, latency_ms,

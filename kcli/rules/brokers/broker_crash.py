@@ -18,13 +18,7 @@ CONSEQUENCES = (
     "quorum-elections",
 )
 
-# Addresses that are asked for what only a KRaft controller does, as k, and what such a server is called.
-CONTROLLERS = """(
-  SELECT DISTINCT server
-  FROM calls
-  WHERE api IN ('BROKER_HEARTBEAT', 'BROKER_REGISTRATION', 'CONTROLLER_REGISTRATION', 'VOTE', 'BEGIN_QUORUM_EPOCH',
-                'END_QUORUM_EPOCH', 'FETCH_SNAPSHOT')
-) AS k"""
+# What a server is called, with `controllers` as k.
 ROLE = "CASE WHEN k.server IS NULL THEN 'broker' ELSE 'controller' END AS role"
 # Of outages, for this rule and that of restarts.
 BACK = """CASE WHEN back_ns IS NOT NULL THEN concat('back after ', round((back_ns - o.gone_ns) / 1e9, 1), ' s')
@@ -32,9 +26,9 @@ BACK = """CASE WHEN back_ns IS NOT NULL THEN concat('back after ', round((back_n
                         round((last_refused_ns - o.gone_ns) / 1e9, 1), ' s later') END"""
 WAITED = """CASE WHEN waits IS NULL THEN ''
             ELSE concat('; clients that waited: ', concat_ws(', ', array_sort(waits))) END"""
-OUTAGES = f"""outages o
+OUTAGES = """outages o
 JOIN brokers b ON o.server = b.server
-LEFT JOIN {CONTROLLERS} ON o.server = k.server
+LEFT JOIN controllers k ON o.server = k.server
 JOIN stretches s ON o.gone_ns BETWEEN s.first_ns AND s.last_ns
 CROSS JOIN outage_spares
 LEFT JOIN outage_waits w ON w.server = o.server AND w.gone_ns = o.gone_ns"""

@@ -1,6 +1,6 @@
 """A broker takes connections and answers nobody."""
 
-from kcli.rules.brokers.broker_crash import CONTROLLERS, ROLE
+from kcli.rules.brokers.broker_crash import ROLE
 from kcli.rules.prepared import AT_ONCE
 from kcli.rules.rule import CRITICAL, Rule
 
@@ -141,7 +141,7 @@ SELECT {ROLE}, broker, broker_name, requests, connections, longest_ms, silences,
 FROM longest l
 JOIN brokers b ON l.server = b.server
 JOIN others o ON l.server = o.server
-LEFT JOIN {CONTROLLERS} ON l.server = k.server
+LEFT JOIN controllers k ON l.server = k.server
 WHERE place = 1
 """,
     subject={"broker": "broker", "client": "clients"},
