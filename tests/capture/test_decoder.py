@@ -16,7 +16,7 @@ from kcli.capture.sinks import line_of
 from kcli.errors import InputError
 from tests.capture.decoding import as_lines, as_values, lines_of, write_lines
 from tests.capture.truth import compare
-from tests.capture.wires import DATA, SAMPLES
+from tests.capture.wires import DATA, SAMPLES, Wire, pcap
 from tests.oracle.captures import same_as_oracle
 
 LOGGED = {
@@ -123,6 +123,15 @@ def test_packets_cut_by_the_snapshot_length_say_what_they_were() -> None:
     events = [item for item in read_capture(DATA / "snaplen-96.pcap").items() if not isinstance(item, Exchange)]
     assert Counter(event.kind for event in events).keys() == {"truncated", "undecodable"}
     assert "cut off by the snapshot length, in ApiVersions v5 request 0, 49 bytes" in {each.reason for each in events}
+
+
+def test_what_is_cut_behind_a_connections_protocol_hides_nothing(tmp_path: Path) -> None:
+    wire = Wire().open()
+    wire.client(b"GET / HTTP/1.1\r\nHost: " + bytes(300))
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(pcap(wire.packets, snaplen=90))
+    (line,) = same_as_oracle(cut)
+    assert json.loads(line)["reason"] == "HTTP (a request)"
 
 
 def test_topic_ids_get_the_names_seen_before() -> None:

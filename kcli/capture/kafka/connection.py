@@ -64,8 +64,8 @@ class CapturedConnection(ConnectionState):
         stream = self.streams[d]
         stream.ns = ns
         self.began = self.began or ns
-        self.is_cut = self.is_cut or kind == "truncated"
         if self.foreign is None:
+            self.is_cut = self.is_cut or kind == "truncated"
             if self.trial is not None:
                 self.trial.lossy = True
             offset, cut = stream.offset + len(stream.buffer), kind == "truncated"
