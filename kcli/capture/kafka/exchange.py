@@ -179,9 +179,11 @@ class Exchange:
         return [code] if isinstance(code, int) and code else None
 
     def start_of(self, path: str, *, response: bool) -> int | str | None:
-        """Return a field of a message that is cut off; None if the bytes up to its end are not there. path: as for
-        `kcli.capture.kafka.message_starts`.
+        """Return a field of a message that is cut off; None if the bytes up to its end are not there, or the tables
+        lack the message. path: as for `kcli.capture.kafka.message_starts`.
         """
+        if not self.bodies.knows(self.api_key, self.api_version):
+            return None
         frame = self.response_frame if response else self.request_frame
         return self.bodies.starts.value(frame or b"", (self.api_key, self.api_version), path, response=response)
 

@@ -1,6 +1,7 @@
 """What missing bytes do to frames."""
 
 import random
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +9,7 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from tests.capture.messages import metadata, produce, request, response
 from tests.capture.traffic import chatter, events, summary, without
-from tests.capture.wires import SAMPLES, Wire, packets_of
+from tests.capture.wires import SAMPLES, Wire, frame, packets_of
 
 Read = Callable[[Any], list[Exchange | Event]]
 
@@ -65,6 +66,17 @@ def test_a_loss_at_the_end_of_a_response_leaves_its_time_unknown(read: Read) -> 
         assert (item.errors, item.response, item.response_bytes) == (None, None, size)
         assert (item.latency_ms is None) == (size is None)
         assert len([each for each in items if isinstance(each, Exchange)]) == 19
+
+
+def test_a_gap_in_an_answer_that_the_tables_lack_leaves_its_errors_unknown(read: Read) -> None:
+    wire = chatter(range(1, 5), Wire().open()).client(frame(struct.pack(">hhih", 515, 1, 5, -1)))
+    at = len(wire.packets)
+    for part in (struct.pack(">ii", 304, 5) + bytes(100), bytes(100), bytes(100)):
+        wire.server(part)
+    items = read(without(chatter(range(6, 20), wire), at + 1))
+    [item] = [each for each in items if isinstance(each, Exchange) and each.api_key == 515]
+    assert (item.api, item.errors, item.error_codes, item.response_bytes) == ("515", None, None, 308)
+    assert item.start_of("throttleTimeMs?", response=True) is None
 
 
 def test_a_loss_within_a_frame_damages_only_that(read: Read) -> None:
