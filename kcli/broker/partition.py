@@ -13,6 +13,7 @@ from kcli.schemas.errors import error_code
 from kcli.topic_names import INTERNAL, folder_prefix
 
 FENCED, UNKNOWN_EPOCH = error_code("FENCED_LEADER_EPOCH"), error_code("UNKNOWN_LEADER_EPOCH")
+NO_EPOCH = -1
 NOT_LEADER = error_code("NOT_LEADER_OR_FOLLOWER")
 # Kafka's message for UNKNOWN_TOPIC_OR_PARTITION.
 NOT_HOSTED = "This server does not host this topic-partition."
@@ -195,7 +196,7 @@ class Partition:
             return self.refused
         if node_id != self.leader and node_id not in self.replicas:
             return NOT_LEADER
-        if 0 <= epoch != self.epoch:
+        if epoch not in (NO_EPOCH, self.epoch):
             return FENCED if epoch < self.epoch else UNKNOWN_EPOCH
         if node_id != self.leader:
             return NOT_LEADER

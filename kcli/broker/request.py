@@ -23,6 +23,7 @@ from kcli.broker.security.login import Login
 from kcli.broker.security.needs import DENIED, operation_of
 from kcli.broker.security.security import Security
 from kcli.broker.share.sessions import ShareSessions
+from kcli.schemas import apikeys as keys
 from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.errors import error_code
 from kcli.topic_names import INDEX_FIELDS
@@ -166,6 +167,13 @@ class Services(Protocol):
         """Return an event that a fetch waits for before it reads, None for no wait."""
 
 
+# The requests that Kafka's controller drops when their timeoutMs is over before it comes to them.
+TIMED = frozenset([
+    keys.CREATE_TOPICS, keys.DELETE_TOPICS, keys.CREATE_PARTITIONS, keys.ELECT_LEADERS,
+    keys.ALTER_PARTITION_REASSIGNMENTS,
+])  # fmt: skip
+
+
 class Request:
     """A request. body: as decoded by MessageCodec.read; api: the API in the request's version; kept: its entry in the
     journal, None without a journal.
@@ -239,7 +247,13 @@ class Request:
         """
         faults = self.services.faults
         code = faults.error(self, topic, partition, among) if faults.rules else 0
+        code = code or self.expired()
         return code or (self.denial(Resource.TOPIC, topic) if topic else self.denial(Resource.CLUSTER, CLUSTER_NAME))
+
+    def expired(self) -> int:
+        """Return the error code of a request to the controller that leaves it no time, 0 for others."""
+        late = self.api.key in TIMED and self.body.get("timeoutMs", 1) <= 0
+        return error_code("REQUEST_TIMED_OUT") if late else 0
 
     def led_partition(self, topic: str, index: int, epoch: int = -1) -> tuple[Partition | None, int]:
         """Return a partition, None if there is none, and the error code if this node can't answer about it; 0 for none.

@@ -19,7 +19,7 @@ class ConfigResource:
 class CoordinatorType:
     """The types of coordinators, keyType in FindCoordinator (FindCoordinatorRequest.CoordinatorType)."""
 
-    GROUP, TRANSACTION = range(2)
+    GROUP, TRANSACTION, SHARE = range(3)
 
 
 class RecordType:

@@ -111,6 +111,8 @@ class PartitionReader:
             visible = partition.visible or EMPTY
             if not visible.start <= position.fetch_offset <= max(visible.end, 0):
                 return refused(OUT_OF_RANGE, partition)
+            if visible is EMPTY and position.last_fetched_epoch > partition.epoch:
+                return refused(OUT_OF_RANGE, partition)
             return NOTHING if visible is EMPTY else PartitionRead(Result(*visible[:3]), partition=partition)
         shown, offset = partition.shown(log), position.fetch_offset
         high, stable, start, last = shown
@@ -118,6 +120,8 @@ class PartitionReader:
         if needed is not None:
             return PartitionRead(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
         if position.last_fetched_epoch >= 0 and not lacks_below(partition, offset):
+            if position.last_fetched_epoch > max(partition.epoch, log.epochs.latest):
+                return refused(OUT_OF_RANGE, partition)  # Kafka's Partition.readRecords; of another topic of this name
             diverging = divergence(log, position, partition.epoch)
             if diverging is not None:
                 result = Result(high, stable, start, diverging=True)

@@ -15,16 +15,10 @@ class Coordinators:
     def __init__(self, controller: Controller, *, shared: bool = False) -> None:
         self.controller, self.shared = controller, shared
 
-    def of_group(self, group_id: str) -> int:
-        """Return the node id of a group's coordinator, -1 if there is none now."""
-        return self.node(CONSUMER_OFFSETS, group_id)
-
-    def of_transaction(self, name: str) -> int:
-        """Return the node id of a transactional id's coordinator, -1 if there is none now."""
-        return self.node(TRANSACTION_STATE, name)
-
     def node(self, topic: str, key: str) -> int:
-        """Return the leader of a key's partition in a state topic, which is created if needed."""
+        """Return the leader of a key's partition in a state topic, -1 if there is none now. The topic is created if
+        needed.
+        """
         if self.shared:
             return self.controller.id
         found = self.controller.topics.by_name.get(topic) or self.controller.auto_create_topic(topic)

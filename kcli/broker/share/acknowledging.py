@@ -7,7 +7,7 @@ from kcli.broker.apis.records.list_offsets import find as find_offset
 from kcli.broker.partition import Key, Partition
 from kcli.broker.request import Request
 from kcli.broker.resource_configs import reset_duration
-from kcli.broker.share.group import ShareGroup
+from kcli.broker.share.group import LONGEST_MEMBER, ShareGroup
 from kcli.broker.share.partition import Acknowledgement, ShareLimits, SharePartition
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Resource
@@ -85,13 +85,15 @@ def checked_group(request: Request) -> ShareGroup:
     group_id, member = request.body["groupId"], request.body["memberId"]
     if not group_id or not member:
         raise RefusedError("INVALID_REQUEST", "a group and a member expected")
+    if len(member) > LONGEST_MEMBER:
+        raise RefusedError("INVALID_REQUEST", f"a member id of at most {LONGEST_MEMBER} characters expected")
     return request.groups.share_group(group_id, joins=True)
 
 
 def error_row(request: Request, key: Key, code: int, message: str | None) -> dict[str, Any]:
-    """Make a partition's row with an error code and message, and with the leader of a known partition."""
+    """Make a partition's row with an error code and message, and for an error with the leader of a known partition."""
     partition = request.topics.find(key, True)
     row: dict[str, Any] = {"partitionIndex": key[1], "errorCode": code, "errorMessage": message}
-    if partition is not None:
+    if code and partition is not None:
         row["currentLeader"] = partition.current_leader
     return row

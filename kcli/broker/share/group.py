@@ -17,6 +17,7 @@ from kcli.broker.share.partition import SharePartition
 from kcli.records.acceptance import RefusedError
 
 JOINING, LEFT = 0, -1
+LONGEST_MEMBER = 36  # characters of a member id, as many as a UUID in hexadecimal has
 
 
 @dataclass(slots=True, eq=False)

@@ -60,7 +60,8 @@ class LeaderEpochs:
             return epoch, log_end
         at = bisect_right(self.entries, (epoch, 1 << 63))
         if at == len(self.entries):
-            return (self.latest, log_end) if self.entries else (UNDEFINED, UNDEFINED)
+            # Without entries the leader's own epoch began where the log ends.
+            return self.latest if self.entries else epoch, log_end
         if at == 0:
             # The requested epoch is older than all entries, so that it ended where the oldest one began.
             return epoch, self.entries[0][1]

@@ -89,11 +89,15 @@ class Transactions:
         each.partitions.update(keys)
         self.write(each)
 
-    def check(self, name: str, producer_id: int, epoch: int, key: Key) -> None:
-        """Refuse writes to a partition that is not in the producer's open transaction. Raises RefusedError."""
+    def check(self, name: str, producer_id: int, epoch: int, key: Key, *, abortable: bool) -> None:
+        """Refuse writes to a partition that is not in the producer's open transaction. Raises RefusedError.
+
+        abortable: the client knows TRANSACTION_ABORTABLE (KIP-890).
+        """
         each = self.of_producer(name, producer_id, epoch)
         if each.state is not TransactionState.ONGOING or key not in each.partitions:
-            raise RefusedError("INVALID_TXN_STATE", f"{key[0]}-{key[1]} is not part of a transaction of {name}")
+            error = "TRANSACTION_ABORTABLE" if abortable else "INVALID_TXN_STATE"
+            raise RefusedError(error, f"{key[0]}-{key[1]} is not part of a transaction of {name}")
 
     def end(self, name: str, producer_id: int, epoch: int, *, commit: bool, version: int) -> Transaction:
         """Commit or abort a transaction (EndTxn). version: 2 for a producer that gets a new epoch in the response.

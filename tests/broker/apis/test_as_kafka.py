@@ -29,6 +29,82 @@ def test_a_request_that_names_a_thing_twice() -> None:
 
 
 UNKNOWN_ID = "AAAAAAAAAAAAAAAAAAAAZg"
+SOFTWARE = {"clientSoftwareName": "a", "clientSoftwareVersion": "1"}
+NEW = {"name": "new", "numPartitions": 1, "replicationFactor": 1}
+IN_T = {"name": "t", "partitions": [{"partitionIndex": 9, "committedOffset": 1}]}
+TX = {"transactionalId": "x", "transactionTimeoutMs": 1000}
+AT_0 = {"partition": 0, "currentLeaderEpoch": -5, "leaderEpoch": 0}
+EPOCH_OF_T = {"replicaId": -1, "topics": [{"topic": "t", "partitions": [AT_0]}]}
+ACL: dict[str, Any] = {"resourceType": 1, "resourceName": "t", "resourcePatternType": 3, "principal": "User:a"}
+ACL |= {"host": "*", "operation": 3, "permissionType": 3}
+
+
+def fetched(epoch: int, known: int) -> dict[str, Any]:
+    at = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 9, "currentLeaderEpoch": epoch}
+    body: dict[str, Any] = {
+        "maxWaitMs": 0,
+        "minBytes": 0,
+        "sessionEpoch": -1,
+        "replicaId": -1,
+        "maxBytes": 9,
+        "isolationLevel": 0,
+    }
+    body |= {"topics": [{"topic": "t", "partitions": [at | {"lastFetchedEpoch": known}]}]}
+    return body | {"sessionId": 0, "forgottenTopicsData": []}
+
+
+# Found by sending each API's first and last version with empty and extreme values to both brokers.
+EXTREMES: list[tuple[int, int, dict[str, Any], str]] = [
+    (keys.API_VERSIONS, 5, SOFTWARE | {"clusterId": "other", "nodeId": 1}, "REBOOTSTRAP_REQUIRED"),
+    (keys.API_VERSIONS, 5, SOFTWARE | {"nodeId": 1}, "INVALID_REQUEST"),
+    (keys.CREATE_TOPICS, 7, {"topics": [NEW], "timeoutMs": 0}, "REQUEST_TIMED_OUT"),
+    (keys.DELETE_TOPICS, 6, {"topics": [{"name": "t"}], "timeoutMs": -1}, "REQUEST_TIMED_OUT"),
+    (keys.CREATE_PARTITIONS, 3, {"topics": [{"name": "t", "count": 4}], "timeoutMs": 0}, "REQUEST_TIMED_OUT"),
+    (keys.ELECT_LEADERS, 2, {"topicPartitions": None, "timeoutMs": 0}, "REQUEST_TIMED_OUT"),
+    (keys.FETCH, 12, fetched(-5, -1), "NONE NONE"),
+    (keys.FETCH, 12, fetched(-1, 1), "NONE OFFSET_OUT_OF_RANGE"),
+    (keys.FIND_COORDINATOR, 6, {"keyType": 2, "coordinatorKeys": [f"g:{UNKNOWN_ID}:0"]}, "NONE"),
+    (keys.FIND_COORDINATOR, 6, {"keyType": 2, "coordinatorKeys": ["g"]}, "INVALID_REQUEST"),
+    (keys.OFFSET_FOR_LEADER_EPOCH, 4, EPOCH_OF_T, "FENCED_LEADER_EPOCH"),
+    (keys.HEARTBEAT, 4, {"groupId": "", "generationId": 1, "memberId": "m"}, "INVALID_GROUP_ID"),
+    (keys.OFFSET_DELETE, 0, {"groupId": "", "topics": []}, "INVALID_GROUP_ID"),
+    (keys.ALTER_SHARE_GROUP_OFFSETS, 0, {"groupId": "", "topics": []}, "INVALID_GROUP_ID"),
+    (keys.DELETE_SHARE_GROUP_OFFSETS, 0, {"groupId": "", "topics": []}, "INVALID_GROUP_ID"),
+    (keys.DELETE_GROUPS, 2, {"groupsNames": ["g", "g"]}, "GROUP_ID_NOT_FOUND"),
+    (keys.OFFSET_COMMIT, 9, {"groupId": "g", "topics": [IN_T]}, "UNKNOWN_TOPIC_OR_PARTITION"),
+    (keys.OFFSET_FETCH, 7, {"groupId": "g", "topics": [{"name": "", "partitionIndexes": [0]}]}, "NONE NONE"),
+    (keys.INIT_PRODUCER_ID, 5, TX | {"producerId": 5, "producerEpoch": -1}, "INVALID_REQUEST"),
+    (keys.DESCRIBE_PRODUCERS, 0, {"topics": [{"name": "a b", "partitionIndexes": [0]}]}, "INVALID_TOPIC_EXCEPTION"),
+    (keys.DESCRIBE_CONFIGS, 4, {"resources": [{"resourceType": 2, "resourceName": ""}]}, "INVALID_TOPIC_EXCEPTION"),
+    (
+        keys.DESCRIBE_CONFIGS,
+        4,
+        {"resources": [{"resourceType": each, "resourceName": "t"} for each in (2, 99)]},
+        "INVALID_REQUEST INVALID_REQUEST",
+    ),
+    (keys.CREATE_ACLS, 3, {"creations": [ACL]}, "SECURITY_DISABLED"),
+    (
+        keys.SHARE_GROUP_HEARTBEAT,
+        1,
+        {"groupId": "g", "memberId": "m" * 37, "memberEpoch": 0, "subscribedTopicNames": ["t"]},
+        "INVALID_REQUEST",
+    ),
+    (keys.LIST_CONFIG_RESOURCES, 1, {"resourceTypes": [32]}, "NONE"),
+]
+
+
+def test_empty_and_extreme_values() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            for api, version, body, found in EXTREMES:
+                assert " ".join(await codes(talk, api, version, body)) == found, (api, body)
+            assert [each.name for each in talk.broker.topics if not each.internal] == ["t"]
+            body = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "replicas": [0, 1]}]}]}
+            body |= {"timeoutMs": 1000, "allowReplicationFactorChange": False}
+            answer = await talk(keys.ALTER_PARTITION_REASSIGNMENTS, 1, body)
+            assert answer["allowReplicationFactorChange"] is False
+
+    run(work())
 
 
 def test_requests_that_contradict_themselves() -> None:

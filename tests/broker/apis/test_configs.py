@@ -97,7 +97,7 @@ ALTERED = [
     (altered(4, "", "log.cleaner.threads", 0, "abc"), "INVALID_REQUEST"),
     (altered(4, "1", "log.cleaner.threads", 0, "2"), "NONE"),
     (altered(4, "", "log.retention.ms", 0, None), "INVALID_REQUEST"),
-    (altered(4, "", "log.retention.ms", 7), "INVALID_REQUEST"),
+    (altered(4, "", "log.retention.ms", 7), "UNKNOWN_SERVER_ERROR"),
     (altered(4, "", "log.retention.ms", 2), "INVALID_CONFIG"),
     (altered(4, "", "log.cleanup.policy", 2, "compact"), "NONE"),
     (altered(4, "", "min.insync.replicas", 0, "2"), "NONE"),

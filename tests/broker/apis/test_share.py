@@ -41,7 +41,8 @@ class Sharing:
             return error_name(answer["errorCode"])
         self.epoch = self.epoch + 1 if epoch is None else self.epoch
         rows = [each for topic in answer["responses"] for each in topic["partitions"]]
-        return rows[0] if rows else None
+        # A session's first response has all partitions, also those without records.
+        return rows[0] if rows and (rows[0]["acquiredRecords"] or given or rows[0]["errorCode"]) else None
 
     async def say(self, *given: tuple[int, int, int], epoch: int | None = None) -> str:
         body = {"groupId": "g", "memberId": self.member, "isRenewAck": False, "topics": self.batches(*given)}

@@ -159,8 +159,11 @@ def test_offsets_hold_once_they_are_committed(implicit: bool) -> None:
                 assert await producer.end(commit=commit) == "NONE"
                 assert await committed(talk, stable=True) == (holds, "NONE")
             odd: dict[str, Any] = {"memberId": "nobody", "generationIdOrMemberEpoch": 3}
-            assert await producer.send_offset(1, group="none", **odd) == "ILLEGAL_GENERATION"
-            assert await producer.send_offset(1, **odd) == "UNKNOWN_MEMBER_ID"
+            for group, error in (("none", "ILLEGAL_GENERATION"), ("g", "UNKNOWN_MEMBER_ID")):
+                if not implicit:
+                    assert await producer.send_offset(1, group=group, **odd) == "INVALID_TXN_STATE"
+                    assert await producer.add_group(group) == "NONE"
+                assert await producer.send_offset(1, group=group, **odd) == error
 
     run(work())
 

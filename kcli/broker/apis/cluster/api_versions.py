@@ -1,10 +1,12 @@
-"""ApiVersions v0-v5 (KIP-35, KIP-511, KIP-584).
+"""ApiVersions v0-v5 (KIP-35, KIP-511, KIP-584, KIP-1242).
 
 * A request in a version that the broker does not have gets a v0 response with UNSUPPORTED_VERSION and the versions of
   ApiVersions.
 * The features (v3 on) are those of `metadata.features`.
 * The client's software name and version (v3 on) are kept with its connection. INVALID_REQUEST if one has characters
   that Kafka does not allow.
+* A client that names the cluster and the node that it expects (v5) gets REBOOTSTRAP_REQUIRED from any other node;
+  INVALID_REQUEST if it names only one of the two.
 * A dialect that replaces messages of Apache's is used only with kcli clients whose software version ends with the
   dialect's name; other clients get Apache's messages. A dialect that only adds messages is used with all clients. A
   feature with the dialect's name tells the client that the broker uses it.
@@ -25,6 +27,7 @@ from kcli.schemas.errors import error_code
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 LEAST_0_SINCE = 4
+NO_NODE = -1
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -32,7 +35,7 @@ def handle(request: Request) -> dict[str, Any]:
         mine = offered(request.api.dialect, request.services.release, request.services.answers)[API_VERSIONS]
         rows = [{"apiKey": API_VERSIONS, "minVersion": mine.lo, "maxVersion": mine.hi}]
         return {"errorCode": error_code("UNSUPPORTED_VERSION"), "apiKeys": rows}
-    if code := request.fault() or check_software(request):
+    if code := request.fault() or check_software(request) or check_place(request):
         return {"errorCode": code}
     dialect = request.client.dialect
     versions = offered(dialect, request.services.release, request.services.answers)
@@ -57,6 +60,14 @@ def features(request: Request) -> tuple[list[dict[str, Any]], list[dict[str, Any
         if each.lo or request.version >= LEAST_0_SINCE
     ]
     return rows, list(finalized_rows(supported, request.metadata.features))
+
+
+def check_place(request: Request) -> int:
+    cluster_id, node_id = request.body.get("clusterId"), request.body.get("nodeId", NO_NODE)
+    if (cluster_id is None) != (node_id == NO_NODE):
+        return error_code("INVALID_REQUEST")
+    expected = cluster_id is None or (cluster_id, node_id) == (request.services.cluster_id, request.node.id)
+    return 0 if expected else error_code("REBOOTSTRAP_REQUIRED")
 
 
 def check_software(request: Request) -> int:

@@ -28,10 +28,13 @@ from kcli.broker.security.acls import CLUSTER_NAME
 from kcli.legible import host_port
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation, Resource
-from kcli.schemas.field_codes import ConfigResource
+from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import ConfigResource, names_of
+from kcli.topic_names import name_fault
 
 UNKNOWN = ConfigType(0, "unknown", str)
 FORMER = ConfigType(2, "string", str)
+KINDS = frozenset(names_of(ConfigResource)) - {0}
 OF_LOGGER, OF_METRICS, OF_GROUP = 6, 7, 8
 NAMES = {"node.id", "broker.id"}
 DOCUMENTED: Mapping[int, tuple[str, Mapping[str, Config]]] = {
@@ -42,11 +45,21 @@ DOCUMENTED: Mapping[int, tuple[str, Mapping[str, Config]]] = {
 
 
 def handle(request: Request) -> dict[str, Any]:
-    return {"results": [result(request, each) for each in request.body["resources"]]}
+    resources = request.body["resources"]
+    if all(each["resourceType"] in KINDS for each in resources):
+        return {"results": [result(request, each) for each in resources]}
+    # As in Kafka, an unknown type fails the whole request.
+    code = error_code("INVALID_REQUEST")
+    return {"results": [row_of(each) | {"errorCode": code, "configs": []} for each in resources]}
+
+
+def row_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"resourceType": wanted["resourceType"], "resourceName": wanted["resourceName"]}
+    return named | {"errorMessage": ""}
 
 
 def result(request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
-    row = {"resourceType": wanted["resourceType"], "resourceName": wanted["resourceName"], "errorMessage": ""}
+    row = row_of(wanted)
     if code := request.fault():
         return row | {"errorCode": code, "configs": []}
     try:
@@ -91,15 +104,15 @@ def configs(request: Request, kind: int, name: str) -> Iterator[dict[str, Any]]:
         for logger, level in sorted(request.node.log_levels.items()):
             shown = row(request, Config(logger, "", UNKNOWN), [Value(logger, level, OF_LOGGER)], level)
             yield shown | {"synonyms": [], "documentation": ""}
-    elif kind in (ConfigResource.GROUP, ConfigResource.CLIENT_METRICS):
-        yield from resource_configs(request, kind, name)
     else:
-        raise RefusedError("INVALID_REQUEST", f"resource type {kind}: a topic, broker, logger or group expected")
+        yield from resource_configs(request, kind, name)
 
 
 def topic_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
     hidden = request.topics.hidden.get(name)
     topic = request.topics.by_name.get(name) or hidden
+    if fault := name_fault(name):
+        raise RefusedError("INVALID_TOPIC_EXCEPTION", fault)
     if topic is None:
         raise RefusedError("UNKNOWN_TOPIC_OR_PARTITION", "")
     yield from topic_rows(request, topic.configs, fixed=hidden is not None)

@@ -14,12 +14,24 @@ from kcli.broker.request import Request
 from kcli.broker.resource_configs import TABLES, check_logger
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation
+from kcli.schemas.errors import error_code
 from kcli.schemas.field_codes import ConfigResource
+
+OPERATIONS = (SET, DELETE, APPEND, SUBTRACT)
 
 
 def handle(request: Request) -> dict[str, Any]:
+    if any(each["configOperation"] not in OPERATIONS for row in request.body["resources"] for each in row["configs"]):
+        return failed(request)
     repeated = alter_configs.repeated_in(request)
     return {"responses": [result(request, each, repeated) for each in request.body["resources"]]}
+
+
+def failed(request: Request) -> dict[str, Any]:
+    """Return the response of a request with an unknown operation, which Kafka fails as a whole."""
+    row = {"errorCode": error_code("UNKNOWN_SERVER_ERROR"), "errorMessage": None}
+    named = ("resourceType", "resourceName")
+    return {"responses": [row | {name: each[name] for name in named} for each in request.body["resources"]]}
 
 
 def result(request: Request, wanted: Mapping[str, Any], repeated: set[tuple[int, str]]) -> dict[str, Any]:
@@ -42,8 +54,6 @@ def value_of(own: Mapping[str, str], kind: int, each: Mapping[str, Any]) -> str 
     name, operation, value = each["name"], each["configOperation"], each["value"]
     if operation == DELETE:
         return None
-    if operation not in (SET, APPEND, SUBTRACT):
-        raise RefusedError("INVALID_REQUEST", f"Unknown operations type {operation}")
     if operation == SET:
         return str(value)
     config = {ConfigResource.TOPIC: TOPIC, ConfigResource.BROKER: BROKER, **TABLES}.get(kind, {}).get(name)

@@ -28,5 +28,4 @@ def names(request: Request, kind: int) -> Iterator[str]:
     elif kind in (ConfigResource.BROKER, ConfigResource.BROKER_LOGGER):
         yield from (str(each["nodeId"]) for each in request.endpoints())
     else:
-        found = {name for one, name in request.controller.resources if one == kind}
-        yield from sorted(found | ({each.id for each in request.groups} if kind == ConfigResource.GROUP else set()))
+        yield from sorted(name for one, name in request.controller.resources if one == kind)

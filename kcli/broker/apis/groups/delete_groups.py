@@ -7,7 +7,9 @@ from kcli.schemas.errors import error_code
 
 
 def handle(request: Request) -> dict[str, Any]:
-    rows = [{"groupId": each, "errorCode": delete(request, each)} for each in request.body["groupsNames"]]
+    rows = [
+        {"groupId": each, "errorCode": delete(request, each)} for each in dict.fromkeys(request.body["groupsNames"])
+    ]
     return {"results": rows}
 
 

@@ -12,12 +12,12 @@ from kcli.broker.request import Request
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     group = request.groups.get(body["groupId"])
-    if code := request.fault() or (request.group_refusal(body["groupId"]) if body["groupId"] else 0):
+    if code := request.fault() or (request.group_refusal(body["groupId"]) if body["groupId"] else INVALID_GROUP):
         return {"errorCode": code}
     if isinstance(group, ConsumerGroup):
         code = fault_of(group, body["memberId"], body.get("groupInstanceId"), body["generationId"])
         return {"errorCode": code or beaten(group, group.members[body["memberId"]])}
     if not isinstance(group, Group):
-        return {"errorCode": UNKNOWN_MEMBER if body["groupId"] else INVALID_GROUP}
+        return {"errorCode": UNKNOWN_MEMBER}
     code = group.check(body["memberId"], body.get("groupInstanceId"), body["generationId"])
     return {"errorCode": code or group.beat(group.members[body["memberId"]])}

@@ -41,7 +41,7 @@ def commit(
     """
     group_id, topics = request.body["groupId"], request.body["topics"]
     wanted: dict[tuple[str, int], Committed] = {}
-    rows = [topic_row(request, each, (refusal, code), wanted, by_id=by_id) for each in topics]
+    rows = [topic_row(request, each, (refusal, code), wanted, by_id=by_id) for each in topics if each["partitions"]]
     if wanted:
         try:
             request.groups.commit(request.groups.get_or_make(group_id), wanted, producer)
@@ -111,7 +111,7 @@ def topic_row(
     refusal, code = errors
     found = request.topics.by_id.get(topic["topicId"]) if by_id else request.topics.by_name.get(topic["name"])
     name = found.name if found is not None else topic.get("name", "")
-    missing = error_code("UNKNOWN_TOPIC_ID" if by_id else "UNKNOWN_TOPIC_OR_PARTITION")
+    missing = error_code("UNKNOWN_TOPIC_ID" if by_id and found is None else "UNKNOWN_TOPIC_OR_PARTITION")
     missing = request.denial(Resource.TOPIC, name) or missing if name else missing
     rows = []
     for each in topic["partitions"]:

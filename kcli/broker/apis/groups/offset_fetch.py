@@ -69,7 +69,7 @@ def topic_row(
     open transaction may change it.
     """
     name = wanted["name"] if "name" in wanted else request.topic_name(wanted["topicId"])
-    code = 0 if name else error_code("UNKNOWN_TOPIC_ID")
+    code = 0 if name or "name" in wanted else error_code("UNKNOWN_TOPIC_ID")
     rows = []
     for index in wanted["partitionIndexes"]:
         fault = code or request.fault(name, index)

@@ -106,7 +106,7 @@ def position_of(row: Mapping[str, Any]) -> tuple[int, Position]:
         row["fetchOffset"],
         get("logStartOffset", -1),
         row["partitionMaxBytes"],
-        get("currentLeaderEpoch", -1),
+        max(get("currentLeaderEpoch", -1), -1),  # Here any negative number is none, unlike in ListOffsets.
         get("lastFetchedEpoch", -1),
         get("remotePartitionMaxBytes", -1),
     )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kcli.broker.request import Request
+from kcli.broker.storage.epochs import UNDEFINED
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -16,7 +17,7 @@ def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         return made
     log = partition.log
     if log is None:
-        known = wanted["leaderEpoch"] == partition.epoch
-        return made | ({"leaderEpoch": partition.epoch, "endOffset": 0} if known else {})
+        known = wanted["leaderEpoch"] != UNDEFINED and wanted["leaderEpoch"] <= partition.epoch
+        return made | ({"leaderEpoch": wanted["leaderEpoch"], "endOffset": 0} if known else {})
     epoch, end = log.epochs.end_of(wanted["leaderEpoch"], log.end_offset, partition.epoch)
     return made | {"leaderEpoch": epoch, "endOffset": end}

@@ -144,12 +144,10 @@ def enter_transaction(request: Request, partition: Partition, first: Incoming) -
         if request.version >= ADDING_SINCE:
             request.transactions.add(*producer, [key], version=2)
         else:
-            request.transactions.check(*producer, key)
+            request.transactions.check(*producer, key, abortable=request.version >= ABORTABLE_SINCE)
     except RefusedError as refused:
         if refused.error == "PRODUCER_FENCED":
             refused.error = "INVALID_PRODUCER_EPOCH"
-        elif refused.error == "INVALID_TXN_STATE" and request.version >= ABORTABLE_SINCE:
-            refused.error = "TRANSACTION_ABORTABLE"
         raise
 
 

@@ -11,7 +11,7 @@ from kcli.schemas.errors import error_code
 
 def handle(request: Request) -> dict[str, Any]:
     group_id = request.body["groupId"]
-    if code := request.fault() or request.group_refusal(group_id):
+    if code := request.fault() or no_group(group_id) or request.group_refusal(group_id):
         return {"errorCode": code, "errorMessage": None, "responses": []}
     try:
         group = empty_group(request, group_id, make=True)
@@ -28,6 +28,11 @@ def handle(request: Request) -> dict[str, Any]:
         named = {"topicName": topic["topicName"]} | ({"topicId": known.id} if known is not None else {})
         rows.append(named | {"partitions": parts})
     return {"errorCode": 0, "errorMessage": None, "responses": rows}
+
+
+def no_group(group_id: str) -> int:
+    """Return the error code of an empty group id, else 0."""
+    return 0 if group_id else error_code("INVALID_GROUP_ID")
 
 
 def empty_group(request: Request, group_id: str, *, make: bool = False) -> ShareGroup:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcli.broker.apis.share.alter_share_group_offsets import empty_group
+from kcli.broker.apis.share.alter_share_group_offsets import empty_group, no_group
 from kcli.broker.request import Request
 from kcli.broker.share.group import ShareGroup
 from kcli.records.acceptance import RefusedError
@@ -12,7 +12,7 @@ from kcli.schemas.errors import error_code
 
 def handle(request: Request) -> dict[str, Any]:
     group_id = request.body["groupId"]
-    if code := request.fault() or request.group_refusal(group_id):
+    if code := request.fault() or no_group(group_id) or request.group_refusal(group_id):
         return {"errorCode": code, "errorMessage": None, "responses": []}
     try:
         group = empty_group(request, group_id)

@@ -3,7 +3,8 @@
 * The partitions are those of the share session (`share.sessions`). The request also acknowledges earlier records.
 * With share.isolation.level=read_committed records of aborted transactions are archived.
 * Records are acquired in whole batches, which may exceed maxRecords, unless shareAcquireMode is 1.
-* The response waits for records, as with Fetch; partitions without records are left out.
+* The response waits for records, as with Fetch; partitions without records are left out, but in a session's
+  first response.
 """
 
 from collections.abc import Awaitable, Iterator
@@ -18,7 +19,7 @@ from kcli.broker.response import Answer
 from kcli.broker.share.acknowledging import acknowledge, checked_group, error_row, find, limits_of, shared
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.share.partition import Acquired, BatchRange, ShareLimits
-from kcli.broker.share.sessions import LAST, ShareSession
+from kcli.broker.share.sessions import FIRST, LAST, ShareSession
 from kcli.broker.storage.log import Log
 from kcli.broker.storage.segment import Slice
 from kcli.records.acceptance import RefusedError
@@ -95,7 +96,9 @@ class ShareWork:
         """Encode the response."""
         slots = RecordsSlots()
         # Slots are filled in the order in which their fields stand in the answer.
-        rows = [(key, self.row(key, slots)) for key in sorted(self.acknowledged.keys() | self.found.keys())]
+        every = self.session.partitions if self.request.body["shareSessionEpoch"] == FIRST else ()
+        shown = sorted({*self.acknowledged, *self.found, *every})
+        rows = [(key, self.row(key, slots)) for key in shown]
         self.session.rotate()
         body: dict[str, Any] = {"errorCode": 0, "errorMessage": None, "responses": by_topic("topicId", rows)}
         body["acquisitionLockTimeoutMs"] = round(self.limits.lock * 1000)

@@ -4,7 +4,7 @@ from typing import Any
 
 from kcli.broker.member_requests import answer, check_topics, farewell, heartbeat, refuse_first
 from kcli.broker.request import Request
-from kcli.broker.share.group import JOINING, LEFT, ShareBeat
+from kcli.broker.share.group import JOINING, LEFT, LONGEST_MEMBER, ShareBeat
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def check(body: dict[str, Any]) -> None:
     refuse_first((
         (not body["groupId"].strip(), "GroupId can't be empty."),
         (not body["memberId"].strip(), "MemberId can't be empty."),
+        (len(body["memberId"]) > LONGEST_MEMBER, f"MemberId has more than {LONGEST_MEMBER} characters."),
         (body["rackId"] == "", "RackId can't be empty."),
         (epoch == JOINING and not body["subscribedTopicNames"], "SubscribedTopicNames must be set in first request."),
         (epoch < LEFT, f"MemberEpoch is {epoch}, but must be greater than or equal to -1."),

@@ -12,6 +12,8 @@ from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.errors import error_code
 
+FACTOR_MAY_CHANGE = "allowReplicationFactorChange"  # KIP-860
+
 
 def handle(request: Request) -> dict[str, Any]:
     wanted: dict[Partition, tuple[int, ...]] = {}
@@ -29,7 +31,8 @@ def handle(request: Request) -> dict[str, Any]:
         for topic in request.body["topics"]
     ]
     request.controller.reassign(wanted)
-    return faulted(code) | {"responses": rows}
+    allowed = request.body.get(FACTOR_MAY_CHANGE, True)
+    return faulted(code) | {FACTOR_MAY_CHANGE: allowed, "responses": rows}
 
 
 def faulted(code: int) -> dict[str, Any]:
@@ -60,4 +63,8 @@ def check(request: Request, name: str, row: Mapping[str, Any], wanted: dict[Part
         raise RefusedError(
             "INVALID_REPLICA_ASSIGNMENT", f"{replicas}: each once, of the nodes {sorted(nodes)}, expected"
         )
+    if len(replicas) != len(partition.replicas) and not request.body.get(FACTOR_MAY_CHANGE, True):
+        change = f"from {len(partition.replicas)} to {len(replicas)}"
+        message = f"The replication factor is changed {change} but {FACTOR_MAY_CHANGE} is false."
+        raise RefusedError("INVALID_REPLICATION_FACTOR", message)
     wanted[partition] = tuple(replicas)

@@ -11,6 +11,7 @@ from typing import Any
 
 from kcli.broker.apis.configs.describe_configs import topic_rows
 from kcli.broker.metadata.new_topics import BY_DEFAULT, NewTopic, NewTopics, refuse_excess
+from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.partition import Topic
 from kcli.broker.request import Request
 from kcli.records.acceptance import RefusedError
@@ -20,6 +21,22 @@ from kcli.schemas.errors import error_code
 FIELDS = ("name", "value", "readOnly", "configSource", "isSensitive")
 
 
+class Described:
+    """The rows of topics' configs, made once for all topics of a request that set the same configs."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.made: dict[frozenset[tuple[str, str]], list[dict[str, Any]]] = {}
+
+    def rows(self, own: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the rows of all configs of a topic. own: the configs that it sets itself."""
+        key = frozenset(own.items())
+        if key not in self.made:
+            rows = topic_rows(self.request, self.request.configs.of_topic(own))
+            self.made[key] = [{name: each[name] for name in FIELDS} for each in rows]
+        return self.made[key]
+
+
 def handle(request: Request) -> dict[str, Any]:
     topics = request.body["topics"]
     try:
@@ -27,7 +44,7 @@ def handle(request: Request) -> dict[str, Any]:
     except RefusedError as error:
         return {"topics": [refused(name, error) for name in dict.fromkeys(each["name"] for each in topics)]}
     names = Counter(each["name"] for each in topics)
-    rules = NewTopics(request.controller)
+    rules, described = NewTopics(request.controller), Described(request)
     rows: dict[str, dict[str, Any]] = {}
     for wanted in topics:
         name = wanted["name"]
@@ -36,7 +53,7 @@ def handle(request: Request) -> dict[str, Any]:
                 raise RefusedError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed.")
             if names[name] > 1:
                 raise RefusedError("INVALID_REQUEST", "the request names this topic twice")
-            rows[name] = create(request, wanted, rules)
+            rows[name] = create(request, wanted, rules, described)
         except RefusedError as error:
             rows[name] = refused(name, error)
     return {"topics": list(rows.values())}
@@ -54,10 +71,10 @@ def refused(name: str, error: RefusedError) -> dict[str, Any]:
     return row | {"numPartitions": -1, "replicationFactor": -1, "configs": []}
 
 
-def create(request: Request, wanted: Mapping[str, Any], rules: NewTopics) -> dict[str, Any]:
+def create(request: Request, wanted: Mapping[str, Any], rules: NewTopics, described: Described) -> dict[str, Any]:
     name = wanted["name"]
     if code := request.fault(name):
-        return {"name": name, "errorCode": code, "errorMessage": None, "configs": None}
+        return {"name": name, "errorCode": code, "errorMessage": None, "configs": []}
     assignments = wanted["assignments"]
     indexes = {each["partitionIndex"]: each["brokerIds"] for each in assignments}
     if len(indexes) < len(assignments):
@@ -70,17 +87,11 @@ def create(request: Request, wanted: Mapping[str, Any], rules: NewTopics) -> dic
     row = {"name": name, "errorCode": 0, "errorMessage": None, "numPartitions": len(assignment)}
     row |= {"replicationFactor": len(assignment[0])}
     if request.may(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, name):
-        row |= {"configs": config_rows(request, configs)}
+        row |= {"configs": described.rows(configs)}
     else:
         denied = {"configs": None, "topicConfigErrorCode": error_code("TOPIC_AUTHORIZATION_FAILED")}
         row |= denied | {"numPartitions": -1, "replicationFactor": -1}
     if request.body.get("validateOnly"):
-        return row
+        return row | {"topicId": new_topic_id()}  # Kafka makes one, too.
     made: Topic = request.controller.create_topic(name, assignment, configs)
     return row | {"topicId": made.id}
-
-
-def config_rows(request: Request, own: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the rows of all configs of a topic. own: the configs that it sets itself."""
-    rows = topic_rows(request, request.configs.of_topic(own))
-    return [{name: each[name] for name in FIELDS} for each in rows]

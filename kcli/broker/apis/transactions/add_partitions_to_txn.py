@@ -5,12 +5,12 @@ partition that is not in the transaction gets TRANSACTION_ABORTABLE.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from kcli.broker.partition import Key
 from kcli.broker.request import Request
 from kcli.broker.transactions.attempts import attempt
-from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.errors import error_code
 
@@ -50,16 +50,9 @@ def add(request: Request, producer: tuple[str, int, int], topics: Iterable[Mappi
 def verify(request: Request, producer: tuple[str, int, int], topics: Iterable[Mapping[str, Any]]) -> Codes:
     """Return an error code for each partition: 0 if the producer's open transaction has it."""
 
-    def check(key: Key) -> None:
-        try:
-            request.transactions.check(*producer, key)
-        except RefusedError as refused:
-            if refused.error == "INVALID_TXN_STATE":
-                refused.error = "TRANSACTION_ABORTABLE"
-            raise
-
     def code(key: Key) -> int:
-        return attempt(request, lambda: check(key), fenced_since=0, name=producer[0])[0]
+        check = partial(request.transactions.check, *producer, key, abortable=True)
+        return attempt(request, check, fenced_since=0, name=producer[0])[0]
 
     return {key: code(key) for key in keys_of(topics)}
 

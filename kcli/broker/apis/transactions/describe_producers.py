@@ -5,6 +5,7 @@ from typing import Any
 from kcli.broker.partition import NOT_HOSTED, Partition
 from kcli.broker.request import Request
 from kcli.schemas.errors import error_code
+from kcli.topic_names import name_fault
 
 UNKNOWN = error_code("UNKNOWN_TOPIC_OR_PARTITION")
 
@@ -21,6 +22,8 @@ def handle(request: Request) -> dict[str, Any]:
 def row(request: Request, topic: str, index: int) -> dict[str, Any]:
     partition, code = request.led_partition(topic, index)
     message = NOT_HOSTED if partition is None and code == UNKNOWN else None
+    if code == UNKNOWN and (fault := name_fault(topic)):
+        code, message = error_code("INVALID_TOPIC_EXCEPTION"), fault
     producers = producers_of(partition) if partition is not None and not code else []
     return {"partitionIndex": index, "errorCode": code, "errorMessage": message, "activeProducers": producers}
 

@@ -36,6 +36,8 @@ def producer_of(request: Request) -> tuple[int, int]:
     if body["transactionalId"] is None and not may:
         raise RefusedError("CLUSTER_AUTHORIZATION_FAILED", "the client may write to no topic")
     name, known, epoch = body["transactionalId"], body.get("producerId", -1), body.get("producerEpoch", -1)
+    if (known == -1) != (epoch == -1):
+        raise RefusedError("INVALID_REQUEST", "a producer id without an epoch, or an epoch without an id")
     if name is not None:
         each = request.transactions.begin(name, body["transactionTimeoutMs"], known, epoch)
         return each.producer_id, each.epoch

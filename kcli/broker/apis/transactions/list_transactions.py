@@ -42,5 +42,6 @@ def is_wanted(request: Request, each: Transaction) -> bool:
     return (
         (not body["stateFilters"] or each.state.title in known)
         and (not producers or each.producer_id in producers)
-        and (least < 0 or 0 <= each.started <= request.now() - least)
+        # As in Kafka, a transaction that has not begun (started is -1) is older than any.
+        and (least < 0 or each.started < request.now() - least)
     )

@@ -14,7 +14,7 @@ from kcli.broker.transactions.attempts import attempt
 from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code
 
-ADDING_SINCE, TOPIC_IDS_SINCE, NEVER = 5, 6, 32_767
+ABORTABLE_SINCE, ADDING_SINCE, TOPIC_IDS_SINCE, NEVER = 4, 5, 6, 32_767
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -26,10 +26,12 @@ def handle(request: Request) -> dict[str, Any]:
         if request.version >= ADDING_SINCE:
             request.transactions.add(*producer, [place], version=2)
         else:
-            request.transactions.check(*producer, place)
+            request.transactions.check(*producer, place, abortable=request.version >= ABORTABLE_SINCE)
 
     refusal = request.denial(Resource.TRANSACTIONAL_ID, producer[0]) or request.group_refusal(body["groupId"])
-    code = refusal or check_member(request) or attempt(request, join, fenced_since=NEVER)[0]
+    refusal = refusal or (0 if body["groupId"] else error_code("INVALID_GROUP_ID"))
+    # Kafka adds the group to the transaction before the group's coordinator sees the member.
+    code = refusal or attempt(request, join, fenced_since=NEVER)[0] or check_member(request)
     return commit(request, refusal, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=producer[1:])
 
 
