@@ -18,7 +18,7 @@ from kcli.diagnose.overview import Overview, overview_of
 from kcli.diagnose.scope import ALL, Scope, in_scope
 from kcli.diagnose.store import FactStore
 from kcli.diagnose.topic_sharing import share_topic_names
-from kcli.diagnose.unjudged import second_hop, unjudged_parts, unread_parts
+from kcli.diagnose.unjudged import second_hop, undecodable, unjudged_parts, unread_parts
 from kcli.errors import InputError
 from kcli.finding import INFO, Finding, Unjudged
 from kcli.rules.clusters import judge_clusters
@@ -190,10 +190,12 @@ def judge(
     store.choose_optimizer()
     hops = leave_out_second_hops(store)
     size = overview_of(store, time)
+    unjudged = unjudged_parts(store, time.seconds())  # before tables are made for each cluster
     found = judge_clusters(store, files)
-    every = [*found.kept, *found.explained]
-    parts = [*unread_parts(damage), *map(second_hop, hops), *unjudged_parts(store, time.seconds(), files, every)]
+    unread = [*unread_parts(damage), *map(second_hop, hops)]
+    unread += undecodable(store, files, [*found.kept, *found.explained])
     wanted = in_scope(store, found.kept, scope)
     judged = size.exchanges > 0 or bool(wanted)
     checked = checks(payloads=payloads)
-    return Diagnosis(wanted, found.explained, checked, [*parts, *found.unjudged], judged, size, damage, scope)
+    parts = [*unread, *unjudged, *found.unjudged]
+    return Diagnosis(wanted, found.explained, checked, parts, judged, size, damage, scope)

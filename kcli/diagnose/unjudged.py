@@ -1,7 +1,7 @@
 """The parts of a capture that no rule can judge, each with its remedy."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.capture.io.capture_file import NO_CAPTURE
@@ -35,14 +35,9 @@ ORDER BY topic
 """
 
 
-def unjudged_parts(store: FactStore, seconds: float, files: str, found: Sequence[Finding]) -> list[Unjudged]:
-    """List the parts that were not judged, the largest first. seconds: the captured time. files: names of the captures
-    for commands. found: the findings; a part that they name is left out.
-    """
-    reported = {name for each in found if each.finding in OF_HANDSHAKES for name in each.names("broker")}
-    lacks_large = any(each.finding == "path-mtu" for each in found)
+def unjudged_parts(store: FactStore, seconds: float) -> list[Unjudged]:
+    """List the parts that were not judged, but for those that `undecodable` yields. seconds: the captured time."""
     return [
-        *undecodable(store, files, reported, lacks_large=lacks_large),
         *unjoined(store),
         *one_way(store),
         *two_clocks(store),
@@ -129,12 +124,14 @@ ORDER BY position(concat(' ', kind, ' ') IN ' encrypted unfinished cut-foreign h
 SEE = """kcli sql "SELECT timestamp, connection, bytes, reason FROM undecodable WHERE event != 'not-kafka'\""""
 
 
-def undecodable(store: FactStore, files: str, reported: Container[str], *, lacks_large: bool) -> Iterator[Unjudged]:
-    """Yield the parts that are not Kafka, and the Kafka parts that cannot be read. reported: servers with findings
-    about their handshakes. lacks_large: large packets do not reach the place of capture.
+def undecodable(store: FactStore, files: str, found: Sequence[Finding]) -> Iterator[Unjudged]:
+    """Yield the parts that are not Kafka, and the Kafka parts that cannot be read. files: names of the captures for
+    commands. found: the findings; a part that they name is left out.
     """
     if not store.has("undecodable"):
         return
+    reported = {name for each in found if each.finding in OF_HANDSHAKES for name in each.names("broker")}
+    lacks_large = any(each.finding == "path-mtu" for each in found)
     rows = [*store.ask(PARTS)]
     yield from encrypted([row for row in rows if row["kind"] == "encrypted"])
     missing = next((row for row in rows if row["kind"] in MISSING and row["bytes"]), None)

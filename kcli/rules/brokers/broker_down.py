@@ -13,8 +13,7 @@ RULE = Rule(
 WITH connects AS (
   SELECT server AS address, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS taken,
          sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
-         array_agg(DISTINCT client_id) FILTER (WHERE client_id IS NOT NULL) AS clients, min(first_ns) AS first_ns,
-         max(first_ns) AS last_ns
+         min(first_ns) AS first_ns, max(first_ns) AS last_ns
   FROM conns
   GROUP BY server
 ),
