@@ -8,44 +8,56 @@ OF_TIME = """CASE WHEN all_seconds > seconds + 1 THEN concat(' (in all: ', round
 
 
 def busy_windows(events: str, per_second: float, each: str = "count(*)", every: int = 1) -> str:
-    """Return the SQL of a table of clients' busy times. It is a client's whole time if the mean rate is high enough.
-    Otherwise it is the busiest stretch without a calm of `SHORTEST`: from the first to the last time with nearly that
-    rate. events: a table, or a query in parentheses, with client_id and ns. each: the aggregate to compare with the
-    rate. every: seconds per interval; rare events need longer intervals. Columns: client_id, from_ns, to_ns,
-    all_seconds (the client's whole time).
+    """Return the SQL of a table of clients' busy times. It is a client's whole time in a captured period if the mean
+    rate is high enough. Otherwise it is the busiest stretch without a calm of `SHORTEST`: from the first to the last
+    time with nearly that rate. events: a table, or a query in parentheses, with client_id and ns. each: the aggregate
+    to compare with the rate. every: seconds per interval; rare events need longer intervals. Columns: client_id,
+    from_ns, to_ns, all_seconds (the client's whole time).
     """
     is_busy = f"times >= {0.7 * per_second * every}"
+    is_whole = f"times >= {per_second} * greatest((last_ns - first_ns) / 1e9, 1)"
+    is_long = f"to_ns - from_ns >= CASE WHEN last_ns - to_ns <= 2000000000 THEN {SHORTEST} ELSE {OVER} END"
     return f"""
-SELECT client_id, CASE WHEN whole THEN first_ns ELSE from_ns END AS from_ns,
-       CASE WHEN whole THEN last_ns ELSE to_ns END AS to_ns, (last_ns - first_ns) / 1e9 AS all_seconds
+SELECT client_id, max_by(from_ns, busy) AS from_ns, max_by(to_ns, busy) AS to_ns, sum(seconds) AS all_seconds
 FROM (
-  SELECT client_id, min(first_ns) AS first_ns, max(last_ns) AS last_ns, max_by(from_ns, busy) AS from_ns,
-         max_by(to_ns, busy) AS to_ns,
-         sum(times) >= {per_second} * greatest((max(last_ns) - min(first_ns)) / 1e9, 1) AS whole
+  SELECT client_id, (last_ns - first_ns) / 1e9 AS seconds,
+         CASE WHEN {is_whole} THEN first_ns ELSE from_ns END AS from_ns,
+         CASE WHEN {is_whole} THEN last_ns ELSE to_ns END AS to_ns,
+         CASE WHEN {is_whole} THEN times WHEN {is_long} THEN busy END AS busy
   FROM (
-    SELECT client_id, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(times) AS times,
-           sum(CASE WHEN {is_busy} THEN times ELSE 0 END) AS busy,
-           min(CASE WHEN {is_busy} THEN first_ns END) AS from_ns,
-           max(CASE WHEN {is_busy} THEN last_ns END) AS to_ns
+    SELECT client_id, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(times) AS times, max(busy) AS busy,
+           max_by(from_ns, busy) AS from_ns, max_by(to_ns, busy) AS to_ns
     FROM (
-      SELECT *, sum(CASE WHEN {is_busy} AND first_ns - coalesce(before_ns, 0) > {SHORTEST} THEN 1 ELSE 0 END)
-                  OVER (PARTITION BY client_id ORDER BY second ROWS UNBOUNDED PRECEDING) AS stretch
+      SELECT client_id, captured, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(times) AS times,
+             sum(CASE WHEN {is_busy} THEN times ELSE 0 END) AS busy,
+             min(CASE WHEN {is_busy} THEN first_ns END) AS from_ns,
+             max(CASE WHEN {is_busy} THEN last_ns END) AS to_ns
       FROM (
-        SELECT *, max(CASE WHEN {is_busy} THEN last_ns END)
-                    OVER (PARTITION BY client_id ORDER BY second
-                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+        SELECT *, sum(CASE WHEN {is_busy} AND first_ns - coalesce(before_ns, 0) > {SHORTEST} THEN 1 ELSE 0 END)
+                    OVER (PARTITION BY client_id, captured ORDER BY second ROWS UNBOUNDED PRECEDING) AS stretch
         FROM (
-          SELECT client_id, floor(ns / {every}e9) AS second, {each} AS times, min(ns) AS first_ns, max(ns) AS last_ns
-          FROM {events} AS e
-          GROUP BY client_id, floor(ns / {every}e9)
-        ) AS s
-      ) AS b
-    ) AS n
-    GROUP BY client_id, stretch
-  ) AS c
-  GROUP BY client_id
-) AS w
-WHERE whole OR to_ns - from_ns >= CASE WHEN last_ns - to_ns <= 2000000000 THEN {SHORTEST} ELSE {OVER} END
+          SELECT *, max(CASE WHEN {is_busy} THEN last_ns END)
+                      OVER (PARTITION BY client_id, captured ORDER BY second
+                            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+          FROM (
+            SELECT s.*, t.first_ns AS captured
+            FROM (
+              SELECT client_id, floor(ns / {every}e9) AS second, {each} AS times, min(ns) AS first_ns,
+                     max(ns) AS last_ns
+              FROM {events} AS e
+              GROUP BY client_id, floor(ns / {every}e9)
+            ) AS s
+            LEFT JOIN stretches t ON s.first_ns BETWEEN t.first_ns AND t.last_ns
+          ) AS c
+        ) AS b
+      ) AS n
+      GROUP BY client_id, captured, stretch
+    ) AS p
+    GROUP BY client_id, captured
+  ) AS w
+) AS f
+GROUP BY client_id
+HAVING max(busy) IS NOT NULL
 """
 
 

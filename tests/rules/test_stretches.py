@@ -12,10 +12,11 @@ from kcli.diagnose.store import FactStore
 from kcli.rules.captured_times import MOST_GAPS, TIMES
 from kcli.rules.judgement import times_of
 from tests.capture.messages import request
-from tests.capture.wires import pcap
+from tests.capture.wires import MILLISECOND, pcap
 from tests.diagnose.captured import DATA, diagnosed
 from tests.rules.test_by_hand import SECOND, Talk
 from tests.rules.test_sharing import later
+from tests.rules.test_windows import sent
 
 DAY = 24 * 3600 * SECOND
 
@@ -125,3 +126,17 @@ def test_requests_at_the_end_of_a_capture_do_not_wait_until_the_next_one(lasting
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap(sorted(packet for each in talks for packet in each.wire.packets)))
     assert [each.finding for each in diagnose([str(path)]).findings if each.severity != INFO] == []
+
+
+def test_a_busy_time_ends_with_its_capture(tmp_path: Path) -> None:
+    """Seven seconds in the middle of a client's time are a burst, but nobody saw what came after these."""
+    paths = [tmp_path / "busy.pcap", tmp_path / "calm.pcap"]
+    talks = [
+        sent(sent(Talk(), 20, SECOND), 900, 8 * MILLISECOND),
+        later(sent(Talk(port=40001), 20, SECOND), 3600 * SECOND),
+    ]
+    for path, talk in zip(paths, talks, strict=True):
+        path.write_bytes(pcap(talk.wire.packets))
+    found = diagnose([*map(str, paths)]).findings
+    [finding] = (each for each in found if each.finding == "tiny-batches")
+    assert "(in all: 48" in finding.text

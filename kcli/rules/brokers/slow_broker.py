@@ -228,6 +228,7 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2)
         "under-min-isr": ("broker",),  # a replica that lags
         "errors-again": (),
         "long-transaction": (),
+        "queued-requests": (),
     },
     rests_on=("suspects",),
 )

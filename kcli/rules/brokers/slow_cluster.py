@@ -78,7 +78,7 @@ FROM (
         (
             "slow-replication", "request-timeout-too-short", "rebalance-storm", "slow-rebalance",
             "lagging-consumer", "under-min-isr", "errors-again", "long-transaction",
-            "poll-interval-exceeded", "coordinator-unavailable",
+            "poll-interval-exceeded", "coordinator-unavailable", "queued-requests",
         ),
         (),
     ),

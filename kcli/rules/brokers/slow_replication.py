@@ -123,6 +123,6 @@ WHERE paused_ms > 0.5 * stalled_ms
     "hide the problem",
     see="stats {files} --api Produce --by broker --by client",
     source="kafka.network:RequestMetrics RemoteTimeMs (Produce); replica.lag.time.max.ms 30000",
-    explains={"request-timeout-too-short": (), "errors-again": (), "long-transaction": ()},
+    explains={"request-timeout-too-short": (), "errors-again": (), "long-transaction": (), "queued-requests": ()},
     rests_on=("stalls",),
 )

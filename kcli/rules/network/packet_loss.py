@@ -66,6 +66,7 @@ WHERE h.resent >= 8 AND h.resent >= 0.004 * h.segments AND h.sacks >= 2 AND h.sa
         "idle-connection-cut": ("client",),
         "slow-reader": ("client",),
         "lagging-consumer": ("client",),
+        "queued-requests": ("client",),
         "connection-churn": ("client",),
         "rebalance-storm": ("client",),
         "slow-rebalance": ("client",),

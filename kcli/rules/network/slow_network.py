@@ -94,6 +94,11 @@ FROM far h LEFT JOIN own w ON w.address = h.host
     "buffers (send.buffer.bytes, receive.buffer.bytes)",
     see="stats {files} --by client --by connection",
     source="TCP; receive.buffer.bytes 65536, send.buffer.bytes 131072",
-    explains={"lagging-consumer": ("client",), "slow-reader": ("client",), "long-transaction": ("client",)},
+    explains={
+        "lagging-consumer": ("client",),
+        "slow-reader": ("client",),
+        "long-transaction": ("client",),
+        "queued-requests": ("client",),
+    },
     rests_on=("far",),
 )

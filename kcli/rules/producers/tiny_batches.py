@@ -107,5 +107,6 @@ WHERE of_one >= 200 AND of_one / seconds >= 90
     "send without waiting for each record",
     see="stats {files} --by client --by api",
     source="linger.ms (0, since 4.0 5), batch.size 16384; record-queue-time-avg, records-per-request-avg",
+    explains={"queued-requests": ("client",)},
     rests_on=("windows",),
 )

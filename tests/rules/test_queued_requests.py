@@ -1,0 +1,50 @@
+"""A producer whose Produce requests wait for each other, and waits that look alike."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.capture.messages import request, response
+from tests.capture.wires import MILLISECOND
+from tests.records.slips.making import batch_bytes
+from tests.rules.test_by_hand import SECOND, Talk, found, told
+
+
+def queued(waiting: int, apart: int, value: bytes = b"v", throttle_ms: int = 0, stall: int = 0) -> Talk:
+    """Send `waiting` requests at once, and then the next one after each response. apart: ns from one response to the
+    next. stall: ns before the first response.
+    """
+    talk = Talk("writer")
+    parts = [{"index": 0, "records": batch_bytes([(b"k", value)])}]
+    asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]}
+    part = {"index": 0, "errorCode": 0, "baseOffset": 7}
+    answer = {"responses": [{"name": "orders", "partitionResponses": [part]}], "throttleTimeMs": throttle_ms}
+    for number in range(waiting):
+        talk.wire.client(request(0, 9, number, asked, "writer"))
+    talk.wire.now += stall
+    for number in range(160):
+        talk.wire.now += apart - 2 * MILLISECOND
+        talk.wire.server(response(0, 9, number, answer))
+        talk.wire.client(request(0, 9, waiting + number, asked, "writer"))
+    return talk
+
+
+def test_many_small_requests_in_flight(tmp_path: Path) -> None:
+    finding = told(found(tmp_path, queued(40, 80 * MILLISECOND)), "queued-requests", client="writer")
+    assert (finding.evidence["connections"], finding.evidence["requests"]) == (1, 160)
+    assert 35 < finding.evidence["in_flight"] < 41 and 79 < finding.evidence["alone_ms"] < 82
+    assert "half took 3,199 ms" in finding.text
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        queued(5, 450 * MILLISECOND),  # few in flight, and a slow broker
+        queued(40, 80 * MILLISECOND, value=bytes(20_000)),  # nothing to put together
+        queued(40, 80 * MILLISECOND, throttle_ms=20),  # a quota holds it back
+        queued(100, 20 * MILLISECOND, stall=12 * SECOND),  # the broker stood still
+    ],
+    ids=["few in flight", "large", "throttled", "a stall"],
+)
+def test_other_waits_are_no_queue(talk: Talk, tmp_path: Path) -> None:
+    assert "queued-requests" not in {each.finding for each in found(tmp_path, talk)}
