@@ -52,7 +52,7 @@ TYPED = {"topic_names": TOPICS} | {
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
-    "refused_records", "share_calls",
+    "refused_records", "share_calls", "uncommitted",
 )  # fmt: skip
 
 

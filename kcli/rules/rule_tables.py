@@ -15,7 +15,7 @@ from kcli.tables.rule_facts import RULE_FACTS
 
 LARGEST = ("exchange_facts", "fetch_partitions", "produce_partitions", "record_batches")  # by rows
 # Tables whose rows belong to connections: rules can leave connections out of these.
-SAID_ON = (*LARGEST, "undecodable", "called_links", "refused_records", "share_calls")
+SAID_ON = (*LARGEST, "undecodable", "called_links", "refused_records", "share_calls", "uncommitted")
 OF_SERVERS = ("advertised", "cluster_ids", "voters")  # tables of statements by servers, one row for each
 # Tables filled from captures; all others are derived from them (`prepared`).
 READ = frozenset({

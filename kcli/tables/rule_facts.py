@@ -205,6 +205,20 @@ record_message string?  what the broker says of that
 )
 define(
     RULE_FACTS,
+    "uncommitted",
+    "Partitions of OffsetFetch responses of which the group has committed no offset.",
+    """
+connection     string   "server-client", each as address:port
+correlation_id int32    of request and response
+group_id       string?  the group
+topic          string?  the topic's name
+topic_id       string?  its id, of a response that has that in place of the name
+partition      int32    the partition's index
+""",
+    dated=False,
+)
+define(
+    RULE_FACTS,
     "share_calls",
     "Partitions of ShareFetch and ShareAcknowledge that give or acknowledge records, in offsets.",
     """

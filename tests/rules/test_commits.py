@@ -10,7 +10,7 @@ from kcli.diagnose.store import FactStore
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import pcap
 from tests.records.slips.making import batch_bytes
-from tests.rules.test_by_hand import SECOND, Talk
+from tests.rules.test_by_hand import SECOND, Talk, fetched, found, told
 
 
 def reader(times: int, pairs_each: int, version: int, *, each: bool, wait: int = 0) -> Talk:
@@ -92,3 +92,34 @@ def test_commits_by_a_topics_id_have_its_name(tmp_path: Path) -> None:
     assert sorted((row["topic"], row["committed_offset"]) for row in rows) == [
         (unknown, 7), (unknown, 8), ("orders", 7), ("orders", 8),
     ]  # fmt: skip
+
+
+def group_talk(steps: str) -> Talk:
+    """A member that commits offset 40 (c), is told that none (n) or 40 (o) is committed, reads from offset 3 (f), or
+    deletes its group (d).
+    """
+    talk = Talk("reader")
+    for step in steps:
+        if step == "c":
+            parts = [{"partitionIndex": 0, "committedOffset": 40}]
+            commit = {"groupId": "g", "memberId": "m", "topics": [{"name": "orders", "partitions": parts}]}
+            talk.call(8, 8, commit, {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 0}]}]}, 9 * SECOND)
+        elif step == "f":
+            fetched(talk, 1, offset=3, start=0, end=41)
+        elif step == "d":
+            talk.call(42, 2, {"groupsNames": ["g"]}, {"results": [{"groupId": "g"}]})
+        else:
+            part = {"partitionIndex": 0, "committedOffset": 40 if step == "o" else -1, "metadata": ""}
+            asked = {"groupId": "g", "topics": [{"name": "orders", "partitionIndexes": [0]}]}
+            talk.call(9, 6, asked, {"topics": [{"name": "orders", "partitions": [part]}]})
+    return talk
+
+
+def test_committed_offsets_that_are_gone(tmp_path: Path) -> None:
+    finding = told(found(tmp_path, group_talk("ncfnf")), "offsets-lost", group="g", client=["reader"])
+    assert finding.evidence["read_again"] == 37 and finding.evidence["committed_offset"] == 40
+    assert 9 < finding.evidence["seconds"] < 10 and "so that 37 are read again" in finding.text
+    assert not found(tmp_path, group_talk("nfcof")), "told what it committed"
+    assert not found(tmp_path, group_talk("cdnf")), "somebody means it"
+    [info] = (each for each in diagnose([str(tmp_path / "a.pcap")]).findings if each.finding == "offsets-lost")
+    assert "reader deleted groups" in info.text

@@ -8,6 +8,7 @@ from kcli.pipeline.rows.refused_records import put_refused_records
 from kcli.pipeline.rows.share_calls import put_share_call
 from kcli.pipeline.rows.single_rows import MAKERS, Maker
 from kcli.pipeline.rows.transaction_calls import put_sasl_call, put_topic_changes, put_transaction_call
+from kcli.pipeline.rows.uncommitted import put_uncommitted
 from kcli.schemas import apikeys
 
 OF_MEMBERS = (
@@ -41,4 +42,5 @@ def said_makers() -> dict[int, Maker]:
         apikeys.LEAVE_GROUP: put_leave,
         apikeys.PRODUCE: put_refused_records,
         apikeys.OFFSET_COMMIT: put_commit,
+        apikeys.OFFSET_FETCH: put_uncommitted,
     }

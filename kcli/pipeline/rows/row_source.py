@@ -31,8 +31,9 @@ from kcli.pipeline.rows.record_rows import CHUNK, UNKNOWN, RecordRows, holds_rec
 from kcli.pipeline.rows.refused_records import FAILING, may_refuse
 from kcli.pipeline.rows.single_rows import SingleRows
 from kcli.pipeline.rows.tcp import tcp_batch
+from kcli.pipeline.rows.uncommitted import may_lack_offsets
 from kcli.pipeline.tables import RECORDS, TABLES
-from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
+from kcli.schemas.apikeys import API_VERSIONS, OFFSET_FETCH, PRODUCE
 from kcli.tables.arrays import strings
 from kcli.tables.exchanges import fields_of_columns
 
@@ -203,6 +204,8 @@ class RowSource(Sink):
                     self.put_records()
             if key not in self.rows.makers or (key in FAILING and not may_refuse(response)):
                 return
+        if key == OFFSET_FETCH and not may_lack_offsets(response):
+            return
         self.rows.more(self.capture.handover.exchange_of(link, *exchange))
 
     def put_records(self) -> None:

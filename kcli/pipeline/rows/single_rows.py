@@ -13,6 +13,7 @@ from kcli.pipeline.rows.logins import login_step
 from kcli.pipeline.rows.sayings import Sayings
 from kcli.schemas.apikeys import (
     FETCH_SNAPSHOT,
+    OFFSET_FETCH,
     PRODUCE,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
@@ -22,7 +23,13 @@ from kcli.schemas.apikeys import (
 from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import NAME_FIELDS
 
-UNSAID = {FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE}  # APIs whose rows are not stored as sayings
+UNSAID = {
+    FETCH_SNAPSHOT,
+    OFFSET_FETCH,
+    PRODUCE,
+    SHARE_FETCH,
+    SHARE_ACKNOWLEDGE,
+}  # APIs whose rows are not stored as sayings
 DATA_BYTES = 1 << 20  # bytes of undecodable data that a row contains, at most
 
 Put = Callable[[str, tuple[Any, ...]], None]

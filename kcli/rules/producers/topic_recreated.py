@@ -164,6 +164,7 @@ WHERE topic_ids >= 2 OR back_to_start >= 1 OR shrunk >= 1 OR (deletes >= 1 AND c
         "unknown-topic": ("topic",),
         "offset-out-of-range": ("topic",),
         "lost-writes": ("topic",),
+        "offsets-lost": ("topic",),
         "errors-again": ("client",),
         "leader-moves": ("topic",),
         "busy-fetch": ("client",),
