@@ -63,15 +63,17 @@ class Finding:
 
     def row(self) -> dict[str, Any]:
         """Return the finding as a JSON object, without its text."""
-        names = ("finding", "severity", "subject", "evidence", "advice")
-        return {name: getattr(self, name) for name in names}
+        return self.members("finding", "severity", "subject", "evidence", "advice")
 
     def as_json(self) -> dict[str, Any]:
         """Return the finding as a JSON object, with its text and source."""
-        made = {**self.row(), "text": self.text}
-        made["advice"] = made.pop("advice")  # moves advice behind the text
-        more = {"ruled_out": self.ruled_out, "see": self.see, "source": self.source, "explains": [*self.explains]}
-        return made | {name: value for name, value in more.items() if value}
+        more = self.members("ruled_out", "see", "source") | {"explains": [*self.explains]}
+        return self.members("finding", "severity", "subject", "evidence", "text", "advice") | {
+            name: value for name, value in more.items() if value
+        }
+
+    def members(self, *names: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

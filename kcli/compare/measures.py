@@ -1,18 +1,18 @@
 """The measures of a capture, each as SQL over the tables of diagnose: values by block of time, or by connection.
 
-A query gives `block`, `value`, and the columns that say of what it is: api, role (of the client: producer, consumer,
-broker, or other), topic, group_id, error, broker. The tables `roles` (client_id, role), `members_of` (role, clients),
-`broker_names` (server, broker) and `slow_limits` (api, ms), and the macros block_of(ns), alive(first_ns, last_ns) and
-minutes() are of `capture_side`. Blocks before the first and behind the last do not count.
+A query returns `block`, `value`, and the columns of the value's subject: api, role (of the client: producer, consumer,
+broker, or other), topic, group_id, error, broker. `capture_side` makes the tables `roles` (client_id, role),
+`members_of` (role, clients), `broker_names` (server, broker) and `slow_limits` (api, ms), and the macros block_of(ns),
+alive(first_ns, last_ns) and minutes(). Blocks before the first and after the last do not count.
 
-An answer is slow after a limit that both captures have in common: most answers of both to that API are faster. What
-stalls rarely or shortly moves no median of a block, and hardly a 95th percentile; it moves the share of slow answers.
+A response is slow above a limit that both captures share: most responses of both to that API are faster. Rare or short
+stalls do not change the median of a block, and hardly a 95th percentile, but the share of slow responses.
 
-A round trip is that of the whole line, from the client to where the capture was taken and from there to the broker. The
-shortest is the line's: acknowledgements wait up to 40 ms for data that they can go with, the longer the less there is.
+A round trip is that of the whole network, from the client to the point of capture and from there to the broker. The
+shortest one is the network's own: acknowledgements wait up to 40 ms for data to go with, most where there is little.
 
-A lag that grows differs most from itself: how fast it grows is what two captures can be compared by. It is known when a
-group commits; between two commits it grows evenly, and the blocks between them have one value together.
+Two captures can't be compared by a growing lag, but by how fast it grows. The lag is known when a group commits;
+between two commits it is taken to grow evenly, and the blocks between them share one value.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,15 @@ HIGHER, LOWER = 1, -1  # where worse is; 0: a change, and neither
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """name: for programs. title: "{api}", "{role}", ... in braces. worse: HIGHER, LOWER or 0. least: changes below that
-    do not count, nor those by less than `times`, nor where the sides come nearer to each other than `apart` times the
-    noise. means: means of blocks are compared, else medians. counts: likewise, and blocks without a row have 0.
-    excuse: what explains a change: "load", "size" of requests and responses, "topics". follows: a measure of whose
-    change this is a consequence; of brokers where it is of all of them.
-    steady: each value is the best of many, so that few suffice where none of one side comes near those of the other.
-    by_time: a value a block of time; else one a connection."""
+    """A measure. name: for programs. title: with the columns of KEYS in braces. worse: HIGHER, LOWER or 0.
+
+    A change counts if it is at least `least` and by the factor `times`, and the sides are further apart than `apart`
+    times the noise. means: compare means of blocks, not medians. counts: the same, and blocks without a row have 0.
+    excuse: other changes that explain one: of "load", of "size" of requests and responses, of "topics". follows: the
+    measure of whose change this is a consequence; for brokers, if that changed for all of them. steady: each value is
+    the best of many, so few values suffice if the sides do not overlap. by_time: one value a block of time, not a
+    connection.
+    """
 
     name: str
     title: str
@@ -57,7 +59,7 @@ FROM (SELECT DISTINCT connection, correlation_id, topic FROM produced) AS p
 JOIN timed USING (connection, correlation_id) JOIN roles USING (client_id) WHERE own_ms IS NOT NULL AND api = 'PRODUCE'
 GROUP BY ALL HAVING count(*) >= {least}
 """
-# Answers by which brokers are compared: not those that wait for followers, nor those to brokers.
+# Responses by which brokers are compared: not those that wait for followers, nor those to brokers.
 OWN_TIMES = """
 SELECT ns, server, api, own_ms FROM timed WHERE own_ms IS NOT NULL AND NOT awaits_replicas AND NOT inner_client
 """

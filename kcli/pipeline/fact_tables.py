@@ -7,7 +7,7 @@ import hashlib
 from functools import cache
 
 from kcli.tables.definition import Table, define
-from kcli.tables.exchanges import WHO
+from kcli.tables.exchanges import LEADING_COLUMNS
 from kcli.tables.rule_facts import RULE_FACTS
 
 FACTS: dict[str, Table] = {}
@@ -97,7 +97,7 @@ define(
     FACTS,
     "snapshot_parts",
     "Responses to FetchSnapshot.",
-    WHO,
+    LEADING_COLUMNS,
     """
 topic          string   the log's topic
 partition      int32    the log's partition

@@ -66,7 +66,7 @@ class Rule:
     to do: such a row is no finding. A column `*_at` is a time in ns, which texts show as a time of day. `connection` is
     only a key: the table `link_ends` has its addresses.
     subject: kind -> column. evidence: columns that the finding shows under the same names.
-    says, ruled_out, advice, see: texts with {columns} in braces; in advice {column:word} quotes the value for a shell;
+    text, ruled_out, advice, see: texts with {columns} in braces; in advice {column:word} quotes the value for a shell;
     `see` follows "kcli". source: the source of the limits.
     absent: other causes' findings -> words for them in `ruled_out`, if none of these is found about the same names.
     explains: findings that are consequences of this one -> the kinds of names that both must share (none: all).
@@ -81,7 +81,7 @@ class Rule:
     sql: str
     subject: Mapping[str, str]
     evidence: Sequence[str]
-    says: str
+    text: str
     advice: str
     see: str
     source: str
@@ -119,7 +119,7 @@ def finding_of(
         | times_of(row)
         | at.as_evidence(),
         in_number(row.get("advised") or rule.advice, row, texts).format_map(words),
-        in_number(rule.says if row.get("ends") else located(rule, clients, known), row, texts).format_map(named_texts),
+        in_number(rule.text if row.get("ends") else located(rule, clients, known), row, texts).format_map(named_texts),
         in_number(rule.ruled_out, row, texts).format_map(named_texts),
         command(row.get("look") or rule.see, texts) if rule.see else "",
         rule.source,
@@ -177,9 +177,9 @@ def clients_of(rule: Rule, row: Mapping[str, Any]) -> list[str]:
 def located(rule: Rule, clients: Sequence[str], known: Mapping[str, Addresses]) -> str:
     """Return the sentence of a rule, with addresses after the first mention of its clients."""
     if not known or len(clients) > PLACED:
-        return rule.says
+        return rule.text
     placed = ", ".join(f"{each} ({known[each]})" if each in known else each for each in clients)
-    return rule.says.replace(f"{{{rule.subject['client']}}}", placed.replace("{", "{{").replace("}", "}}"), 1)
+    return rule.text.replace(f"{{{rule.subject['client']}}}", placed.replace("{", "{{").replace("}", "}}"), 1)
 
 
 def times_of(row: Mapping[str, Any]) -> dict[str, str]:

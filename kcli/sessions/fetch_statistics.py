@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from kcli.schemas.errors import error_name
 from kcli.sessions.epochs import EPOCH_MISMATCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
-from kcli.sessions.figures import Latencies
+from kcli.sessions.figures import LatencyHistogram
 from kcli.sessions.rules import Kind, kind_of
 from kcli.sessions.trace import FetchExchange
 
@@ -82,7 +82,7 @@ class SessionReport:
     request_bytes: int = 0
     response_bytes: int = 0
     records_bytes: int = 0
-    latencies: Latencies = field(default_factory=Latencies)
+    latencies: LatencyHistogram = field(default_factory=LatencyHistogram)
     responses: list[ResponseReport] = field(default_factory=list)
 
     @property

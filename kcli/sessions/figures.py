@@ -5,10 +5,10 @@ from __future__ import annotations
 from kcli.core.sessions.fetches import Histogram
 
 
-class Latencies(Histogram):
+class LatencyHistogram(Histogram):
     """A histogram with logarithmic steps, for percentiles within about 3 %. Values in ns."""
 
-    def merge(self, other: Latencies) -> None:
+    def merge(self, other: LatencyHistogram) -> None:
         """Add the counts of another histogram."""
         steps = dict(self.steps)
         for step, count in other.steps.items():

@@ -17,7 +17,7 @@ from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import ZERO_UUID
-from kcli.sessions.figures import Latencies
+from kcli.sessions.figures import LatencyHistogram
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Asked, FetchExchange, Key
 
 CHANGES = 256
@@ -41,13 +41,13 @@ class FetchStatistics(Counts):
     chosen: whether one of the fetches was chosen (see `SessionRegistry.choose`)
     """
 
-    latencies: Latencies
+    latencies: LatencyHistogram
 
     def __init__(self) -> None:
         super().__init__()
         self.findings = 0
         self.chosen = False
-        self.latencies = Latencies()
+        self.latencies = LatencyHistogram()
         self.strip = Timeline()
 
     def count(self, x: FetchExchange, full: bool) -> int:

@@ -208,7 +208,7 @@ def field(name: str, kind: str, text: str) -> ExchangeColumn:
 
 
 # The columns with which all tables of exchanges begin.
-WHO = (
+LEADING_COLUMNS = (
     column("timestamp", "instant", "when the request's last packet was captured", lambda of: instants(of.rows.ts)),
     column("connection", "string", '"server-client", each as address:port', lambda of: of.link("links")),
     column("server", "string", "the broker's address:port", lambda of: of.end("servers", "server_of")),
@@ -223,7 +223,7 @@ WHO = (
     column("api_version", "int16", "of request and response", lambda of: integers(of.rows.version, "int16")),
 )  # fmt: skip
 EXCHANGES = Table("exchanges", "Every request with its response.", (
-    *WHO,
+    *LEADING_COLUMNS,
     column("api_key", "int16", "number of the API", lambda of: integers(of.rows.key, "int16")),
     column(
         "api", "string?", "the API's name, as in a broker's log: PRODUCE; null for an unknown number",

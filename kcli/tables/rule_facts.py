@@ -3,7 +3,7 @@ groups, transactions, metadata and logins, and facts about TCP connections.
 """
 
 from kcli.tables.definition import Column, Table, define
-from kcli.tables.exchanges import WHO
+from kcli.tables.exchanges import LEADING_COLUMNS
 
 RULE_FACTS: dict[str, Table] = {}
 COMPLETED = "completed_ns   int64    ns since 1970: as in exchanges\n"
@@ -12,7 +12,7 @@ define(
     RULE_FACTS,
     "group_calls",
     "Requests of members of groups, each with its response.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 api            string   the API's name
@@ -35,7 +35,7 @@ define(
     RULE_FACTS,
     "commits",
     "Partitions of OffsetCommit.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 group_id       string   the group
@@ -52,7 +52,7 @@ define(
     RULE_FACTS,
     "metadata_calls",
     "Metadata requests.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 all_topics     bool     it asks for all topics
@@ -65,7 +65,7 @@ define(
     RULE_FACTS,
     "metadata_topics",
     "Topics of Metadata responses with an error.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 topic          string?  the topic's name
@@ -78,7 +78,7 @@ define(
     RULE_FACTS,
     "metadata_told",
     "Topics of Metadata responses.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 told           int64    number of the state of the topic's partitions in the response: as in partition_states
@@ -140,7 +140,7 @@ define(
     RULE_FACTS,
     "coordinator_asks",
     "FindCoordinator requests, a row for each key.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 group_id       string?  the group; null: another kind of key
@@ -154,7 +154,7 @@ define(
     RULE_FACTS,
     "transaction_calls",
     "Requests of transactional and idempotent producers.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 api            string   the API's name
@@ -173,7 +173,7 @@ define(
     RULE_FACTS,
     "sasl_calls",
     "SaslHandshake and SaslAuthenticate.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 api            string   the API's name
@@ -245,7 +245,7 @@ define(
     RULE_FACTS,
     "topic_changes",
     "Topics that CreateTopics and DeleteTopics name.",
-    WHO,
+    LEADING_COLUMNS,
     COMPLETED,
     """
 api            string   the API's name
@@ -353,13 +353,13 @@ readers        strings  client ids that fetched them
 
 # The tables of exchanges are views: over the exchanges, and over their distinct contents, each stored once (see
 # `sayings`).
-CALLS = {name: table for name, table in RULE_FACTS.items() if table.columns[: len(WHO)] == WHO}
+CALLS = {name: table for name, table in RULE_FACTS.items() if table.columns[: len(LEADING_COLUMNS)] == LEADING_COLUMNS}
 SAYING = Column("saying", "int64", "number of what an exchange says", False)
-OF_CLIENT = tuple(each for each in WHO if each.name in ("client_id", "api_version"))
+OF_CLIENT = tuple(each for each in LEADING_COLUMNS if each.name in ("client_id", "api_version"))
 # Columns that differ between exchanges that say the same otherwise. They refer to the list `offsets` of the exchange.
 VARYING = {"committed_offset": Column("place", "int32", "its place among the offsets, from 1 on", False)}
 for name, table in CALLS.items():
-    said = (SAYING, *OF_CLIENT, *(VARYING.get(each.name, each) for each in table.columns[len(WHO) + 1 :]))
+    said = (SAYING, *OF_CLIENT, *(VARYING.get(each.name, each) for each in table.columns[len(LEADING_COLUMNS) + 1 :]))
     RULE_FACTS[f"{name}_said"] = Table(f"{name}_said", f"What is said. {table.text}", said, False)
     del RULE_FACTS[name]
 define(
@@ -396,7 +396,7 @@ def calls_query(table: Table) -> str:
     """Return the query for a table of exchanges."""
     columns = ", ".join(
         f"element_at(c.offsets, s.place) AS {each.name}" if each.name in VARYING else f"s.{each.name}"
-        for each in table.columns[len(WHO) + 1 :]
+        for each in table.columns[len(LEADING_COLUMNS) + 1 :]
     )
     return f"""
 SELECT c.timestamp, l.connection, l.server, l.client, s.client_id, c.correlation_id, s.api_version, c.completed_ns,

@@ -63,7 +63,7 @@ def test_a_rule_names_columns_that_its_query_has(rule: Rule, empty: FactStore) -
     made = empty.execute(rule.sql)
     columns = {each[0] for each in made.description}
     assert not made.fetchall()
-    texts = (rule.says, rule.advice, rule.ruled_out, rule.see)
+    texts = (rule.text, rule.advice, rule.ruled_out, rule.see)
     asked = {name for text in texts for _, name, _, _ in Formatter().parse(text) if name} - {"files"}
     assert asked | set(rule.subject.values()) | set(rule.evidence) <= columns
     assert ({"first_ns", "last_ns"} <= columns) == (rule.finding not in TIMELESS)
@@ -159,7 +159,7 @@ def test_numbers_have_their_singular_and_short_times_their_unit() -> None:
 
 def test_a_name_of_several_words_stands_in_quotes() -> None:
     rule = next(each for each in RULES if each.finding == "unknown-topic")
-    row = dict.fromkeys(each for _, each, _, _ in Formatter().parse(rule.says + rule.advice + rule.see) if each)
+    row = dict.fromkeys(each for _, each, _, _ in Formatter().parse(rule.text + rule.advice + rule.see) if each)
     found = finding_of(rule, row | {"topic": "no topic !", "client_id": "a"}, "F")
     assert ' asks for "no topic !", ' in found.text and 'topic "no topic !"' in found.advice
     assert found.subject["topic"] == "no topic !" and found.see.endswith(" --topic 'no topic !'")

@@ -2,13 +2,13 @@ import random
 
 import pytest
 
-from kcli.sessions.figures import Latencies
+from kcli.sessions.figures import LatencyHistogram
 
 
 def test_percentiles_within_a_few_percent() -> None:
     rng = random.Random(2)
     values = sorted(int(rng.lognormvariate(16, 1.5)) for _ in range(5000))
-    latencies = Latencies()
+    latencies = LatencyHistogram()
     for value in values:
         latencies.add(value)
     for share in (0.1, 0.5, 0.9, 0.99):
@@ -18,7 +18,7 @@ def test_percentiles_within_a_few_percent() -> None:
 
 
 def test_small_values_and_none() -> None:
-    latencies = Latencies()
+    latencies = LatencyHistogram()
     assert latencies.percentile(0.5) is None and latencies.summary()["p50"] is None
     for value in (-3, 0, 1, 31, 32):
         latencies.add(value)
@@ -27,7 +27,7 @@ def test_small_values_and_none() -> None:
 
 
 def test_merging_is_as_if_all_had_been_added() -> None:
-    one, other, both = Latencies(), Latencies(), Latencies()
+    one, other, both = LatencyHistogram(), LatencyHistogram(), LatencyHistogram()
     for value in range(0, 10_000_000, 99_999):
         (one if value % 2 else other).add(value)
         both.add(value)

@@ -61,7 +61,7 @@ def offered(dialect: str | None, release: str | None, answers: AnswerRules | Non
     made |= {key: each.versions for key, each in APIS.items()}
     if release is not None:
         theirs = catalog(None).release_versions(release)
-        common = {key: overlap(ours, theirs[key]) for key, ours in made.items() if key in theirs}
+        common = {key: ours & theirs[key] for key, ours in made.items() if key in theirs}
         made = {key: each for key, each in common.items() if each}
     # Draft APIs that have handlers.
     drafts = [(key, each) for key, some in DRAFTS.items() if key not in APIS for each in some]
@@ -106,7 +106,3 @@ def has_field(fields: Iterable[Field], name: str, version: int) -> bool:
     """Return whether a message has a field of this name in this version, at any depth."""
     present = (each for each in fields if version in each.versions or version in each.tagged)
     return any(each.name == name or has_field(each.fields, name, version) for each in present)
-
-
-def overlap(first: Range, second: Range) -> Range:
-    return Range(max(first.lo, second.lo), min(first.hi, second.hi))

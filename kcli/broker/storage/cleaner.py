@@ -42,10 +42,9 @@ class CleaningRules:
 
 @dataclass(slots=True)
 class Cleaning:
-    """One cleaning of a log. first_dirty: the first offset that was not cleaned yet; dropped: the removed records;
-    latest: the offset of the latest record by key; live: producer ids of transactions with records that are kept.
-
-    end: the first offset that is not cleaned afterwards.
+    """One cleaning of a log. first_dirty: the first offset that was not cleaned yet; latest: the offset of the latest
+    record by key; live: producer ids of transactions with records that are kept; dropped: the number of removed
+    records; end: the first offset that is not cleaned afterwards; aborted: transactions by producer id.
     """
 
     log: Log
@@ -55,7 +54,6 @@ class Cleaning:
     live: set[int] = field(default_factory=set)
     dropped: int = 0
     end: int = 0
-
     aborted: dict[int, list[Aborted]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from kcli.schemas.field_codes import TIMESTAMP_TYPES
 from kcli.tables.arrays import integers, numbered, rows_at
 from kcli.tables.core_rows import CoreRows
 from kcli.tables.definition import Column, Table
-from kcli.tables.exchanges import WHO
+from kcli.tables.exchanges import LEADING_COLUMNS
 
 LAZY_CHUNK = 128 * 1024
 MAGIC_2_SINCE, MAGIC_1_SINCE = 4, 2  # Fetch versions that take batches of magic 2 and 1 (KIP-98, KIP-31)
@@ -35,9 +35,9 @@ class Exchanges:
     """The exchanges of the rows. who: columns by name; versions: of their API; topics: texts by number."""
 
     def __init__(self, columns: dict[str, Any], who: Sequence[Any], versions: Any) -> None:
-        """Hold exchanges. columns: from `ExchangeRows.take_columns`. who: the columns of WHO."""
+        """Hold exchanges. columns: from `ExchangeRows.take_columns`. who: the columns of LEADING_COLUMNS."""
         self.taken, self.versions = columns, versions
-        self.who = dict(zip((each.name for each in WHO), who, strict=True))
+        self.who = dict(zip((each.name for each in LEADING_COLUMNS), who, strict=True))
         self.topics: list[str | None] = [None, *map(text_of, columns["topics"])]
         self.known: dict[str, CoreRows] = {}
 
@@ -153,7 +153,7 @@ def text_of(topic: tuple[int, bytes]) -> str:
     return uuid_text(data) if kind == ID else str(loads(data)) if kind == QUOTED else data.decode()
 
 
-OF_EXCHANGE = tuple(map(who, WHO))
+OF_EXCHANGE = tuple(map(who, LEADING_COLUMNS))
 PARTITION = (
     column("topic", "string?", "the topic's name; null: only its id is known", lambda of: of.topic(of.rows.name)),
     column(

@@ -65,7 +65,9 @@ def finding_lines(
     details = [detail for detail in found.details if detail not in known]
     if not whole or not details:
         return
-    for name, text in [("also", also)] * bool(also) + details:
+    if also:
+        details.insert(0, ("also", also))
+    for name, text in details:
         yield from broken(f"{name}: {text}", room, indent)
     if found.see:
         yield from ShownCommand("see:", found.see).lines(room, indent)

@@ -123,7 +123,7 @@ def filter_options(command: Command) -> Command:
 
 
 def time_options(command: Command) -> Command:
-    """Add the options that choose exchanges by time, for commands that choose otherwise in other ways."""
+    """Add --since and --until alone, for commands with other options to choose exchanges."""
     return with_options(command, TIMES)
 
 
@@ -133,7 +133,7 @@ def choosing_findings(*, sides: bool = False) -> Callable[[Command], Command]:
 
 
 def words_of(options: dict[str, Any], word: Callable[[str], str] = str) -> list[str]:
-    """Return those options: "--topic orders", "--slower-than 1500ms". word: how a value is written."""
+    """Return the given filter options as text: "--topic orders", "--slower-than 1500ms". word: formats a value."""
     made = []
     for param in click.command()(filter_options(lambda: None)).params:
         value = options.get(param.name or "")
@@ -145,8 +145,8 @@ def words_of(options: dict[str, Any], word: Callable[[str], str] = str) -> list[
 
 
 def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
-    """Return the filter of those options and --dialect. files: the captures from whose first packet times like +22.4
-    count. Raises UsageError for an unknown API or error, or an invalid time.
+    """Return the filter of `filter_options` and --dialect. files: the captures; times like +22.4 count from their first
+    packet. Raises UsageError for an unknown API or error, or an invalid time.
     """
     choice = Choice(
         api=options["apis"],
@@ -165,7 +165,7 @@ def filter_of(options: dict[str, Any], files: Sequence[str]) -> Filter:
 
 def filter_of_times(options: dict[str, Any], files: Sequence[str]) -> Filter:
     """Return the filter of --since and --until, for a command with `time_options`. Raises UsageError if a time is
-    invalid, or the first after the second.
+    invalid, or --since is after --until.
     """
     since, until = (moment(name, options[name], files) for name in ("since", "until"))
     if since is not None and until is not None and since > until:
@@ -183,8 +183,9 @@ def opened_condition(text: str, dialect: str | None) -> SqlCondition:
 
 
 def moment(name: str, when: str | None, files: Sequence[str]) -> int | None:
-    """Return the ns of the time given to an option of that name. Commands without files also take a span before now,
-    "-10m". Raises UsageError."""
+    """Return the time (ns) given to an option of that name. Commands without files also take a span before now, "-10m".
+    Raises UsageError.
+    """
     if when is None:
         return None
 

@@ -68,7 +68,8 @@ def encoder_of(options: dict[str, Any]) -> PayloadDecoder | None:
 def decoder_of(options: dict[str, Any], captures: Sequence[str] = ()) -> PayloadDecoder | None:
     """Return the decoder that a command's options ask for; None: they ask for none. Raises UsageError, InputError.
 
-    captures: files in which schemas are looked for, with --payloads; a pipe can't be read twice."""
+    captures: files in which schemas are looked for, with --payloads; a pipe can't be read twice.
+    """
     wanted = payloads_of(options)
     if wanted is None:
         return None

@@ -1,4 +1,4 @@
-"""`kcli pipeline run` and `tables`: read fleets of captures into tables, and say what these hold."""
+"""`kcli pipeline run` and `tables`: read fleets of captures into tables, and describe the tables."""
 
 from __future__ import annotations
 
@@ -151,11 +151,11 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     if options["metrics"] and not options["stream"]:
         raise UsageError("--metrics: --stream is missing: metrics are for a pipeline that keeps running")
     check_engine(output, options)
-    # What is wrong with a schema is said before anything begins.
+    # Errors in schemas and key logs are reported before any capture is read.
     if decoder_of(options) is not None and not options["records"]:
         raise UsageError("--payloads, schemas, formats: --records is missing: no other table has keys and values")
     options["table_format"] = chosen_format(output, options["table_format"])
-    KeyLog(options["key_logs"])  # what is wrong with one is said before anything begins
+    KeyLog(options["key_logs"])
     series_pattern(options["series"])
     origin_pattern(options["origin"])
     files = gather([*inputs, *manifest_files(inputs, options)])
@@ -168,7 +168,7 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
     inputs_given = inputs if options["stream"] else files
     size = sum(file.size for file in files)
     with checked_runs(options) as check:
-        summary = run_and_say(inputs_given, output, size, options, check)
+        summary = run_and_report(inputs_given, output, size, options, check)
         if summary.problems:
             more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
             raise InputError(f"{summary.problems[0]}{more}")
@@ -197,8 +197,8 @@ def manifest_files(inputs: tuple[str, ...], options: dict[str, Any]) -> list[Sto
     return captures_of(standard_input(), "standard input")
 
 
-def run_and_say(inputs: Inputs, output: str, size: int, options: dict[str, Any], check: Check) -> Any:
-    """Run, say what came of it, and write the page that is asked for; return the summary. size: bytes of captures."""
+def run_and_report(inputs: Inputs, output: str, size: int, options: dict[str, Any], check: Check) -> Any:
+    """Run, print the summary and write the page of --report; return the summary. size: bytes of captures."""
     from kcli.pipeline.holding import holding
 
     with holding(output, wait=options["wait"], notify=warn):
@@ -216,7 +216,7 @@ def run_and_say(inputs: Inputs, output: str, size: int, options: dict[str, Any],
 
 
 def check_engine(output: str, options: dict[str, Any]) -> None:
-    """Raise UsageError if the engine's libraries are missing, or it can't do what is asked for."""
+    """Raise UsageError if the engine's libraries are missing, or it does not support an option."""
     require("kcli pipeline", "spark" if options["engine"] == "spark" else "report")
     if options["engine"] == "spark":
         return
@@ -229,7 +229,7 @@ def check_engine(output: str, options: dict[str, Any]) -> None:
 
 
 def is_small(size: int, options: dict[str, Any]) -> bool:
-    """Return whether Spark's start took most of the time: on this machine, and not asked for by name."""
+    """Return whether Spark's start took most of the time: little input, and Spark only on this machine."""
     from kcli.pipeline.spark import BRIEF_BYTES, submitted
 
     return size < BRIEF_BYTES and not (options["master"] or submitted())
@@ -237,9 +237,9 @@ def is_small(size: int, options: dict[str, Any]) -> bool:
 
 @contextlib.contextmanager
 def checked_runs(options: dict[str, Any]) -> Iterator[Check]:
-    """Return what raises ConditionMetError for the summary of a run that meets --fail-if.
+    """Yield a function that raises ConditionMetError for the summary of a run that meets --fail-if.
 
-    Raises UsageError if that is none.
+    Raises UsageError if --fail-if is no condition.
     """
     if options["fail_if"] is None:
         yield lambda _made: None
@@ -252,7 +252,7 @@ def checked_runs(options: dict[str, Any]) -> Iterator[Check]:
 
 @contextlib.contextmanager
 def serving_runs(options: dict[str, Any]) -> Iterator[Check]:
-    """Serve figures of runs where that is asked for. Return what takes each run's summary."""
+    """Serve figures of runs with --metrics. Yield a function that takes each run's summary."""
     if not options["metrics"]:
         yield lambda _made: None
         return
@@ -267,8 +267,8 @@ def serving_runs(options: dict[str, Any]) -> Iterator[Check]:
 
 
 def run_engine(inputs: Inputs, output: str, size: int, options: dict[str, Any], noted: Check, check: Check) -> Any:
-    """Run on the engine that is asked for; return the summary. size: bytes of captures. noted: takes each run's of a
-    stream, and so does `check`, which may end it.
+    """Run on the engine of --engine; return the summary. size: bytes of captures. noted, check: called with the summary
+    of each run of a stream; `check` may end it.
     """
     from kcli.pipeline.context import Options
     from kcli.pipeline.run import run_held
@@ -298,7 +298,7 @@ def run_engine(inputs: Inputs, output: str, size: int, options: dict[str, Any], 
 
 
 def engine_of(output: str, options: dict[str, Any], *, brief: bool) -> Any:
-    """Start the engine that is asked for. brief: there is little to do."""
+    """Start the engine of --engine. brief: there is little input."""
     if options["engine"] == "local":
         from kcli.pipeline.local_engine import LocalEngine, cores_here
 
@@ -331,7 +331,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 def print_summary(summary: Any, output: str, reported: bool = False) -> None:
-    """Print the summary. reported: the next step is done already."""
+    """Print the summary. reported: the page is written already, so that it is no next step."""
     from kcli.pipeline.tables import FILED
 
     if not summary.files:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -148,38 +148,46 @@ def records(files: tuple[str, ...], **options: Any) -> int:
 
             rows = begun(choice.wanted(rows_of_topic(options, chosen, problems.add)))
         else:
-            groups = record_groups(
-                files,
-                problems,
-                moved,
-                RecordSink(options["topic"], options["partition"], choice.topics),
-                DecodeOptions(**read_of(options), secrets=options["secrets"], chosen=chosen),
-                options["quiet"],
-            )
+            sink = RecordSink(options["topic"], options["partition"], choice.topics)
+            read = DecodeOptions(**read_of(options), secrets=options["secrets"], chosen=chosen)
+            groups = record_groups(files, problems, moved, sink, read, options["quiet"])
             rows = ended(choice.wanted(row for group in groups for row in group.rows()), end)
         if decoder is not None:
             rows = with_payloads(rows, decoder, unread, KEY_AND_VALUE[options["values"] :])
-        if options["follow"]:
-            form = "values" if options["values"] else options["format_"]
-            write_followed(rows, out, form, terminal_room(options["output"]))
-        elif options["values"]:
-            write_values(rows, out)
-        elif not live and decoder is None and choice.is_by_place and options["format_"] in PLAIN:
+        is_plain = decoder is None and not options["values"] and options["format_"] in PLAIN
+        if not live and is_plain and choice.is_by_place:
             PLAIN[options["format_"]](groups, choice, out, end)
         else:
-            WRITERS[writer_of(options, decoder)](begun(rows), out, terminal_room(options["output"]))
+            write_rows(rows, out, options, decoder)
         out.flush()
         conclude(problems.failures, options["quiet"], count=problems.count)
     if decoder is not None:
         decoder.raise_failure()
-    if unread and (options["values"] or options["format_"] == "csv"):  # which have no place for reasons
-        most, _ = unread.most_common(1)[0]
-        text = f"{counted(unread.total(), 'payload')} can't be read: {most}{' and more reasons' * (len(unread) > 1)}"
-        warn(f"{text} (each has its reason with --format jsonl)", options["quiet"])
+    if options["values"] or options["format_"] == "csv":  # which have no place for reasons
+        warn_unread(unread, options["quiet"])
     if choice.has_conditions and not choice.count:
         warn(f"no record matches; {choice.occurring()}", options["quiet"])
         return 1
     return 0
+
+
+def write_rows(rows: Iterator[Row], out: BinaryIO, options: dict[str, Any], decoder: PayloadDecoder | None) -> None:
+    """Write rows in the chosen format."""
+    room = terminal_room(options["output"])
+    if options["follow"]:
+        write_followed(rows, out, "values" if options["values"] else options["format_"], room)
+    elif options["values"]:
+        write_values(rows, out)
+    else:
+        WRITERS[writer_of(options, decoder)](begun(rows), out, room)
+
+
+def warn_unread(unread: Counter[str], quiet: bool) -> None:
+    """Print a warning about payloads that can't be read, by reason."""
+    if unread:
+        most, _ = unread.most_common(1)[0]
+        text = f"{counted(unread.total(), 'payload')} can't be read: {most}{' and more reasons' * (len(unread) > 1)}"
+        warn(f"{text} (each has its reason with --format jsonl)", quiet)
 
 
 def begun(rows: Iterator[Row]) -> Iterator[Row]:

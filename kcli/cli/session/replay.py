@@ -100,19 +100,10 @@ def replay_command(files: tuple[str, ...], **values: Any) -> int:
     kcli fetch-session replay night.pcap
     kcli fetch-session replay night.pcap --bootstrap localhost:9092 --speed max
     """
-    quiet, mode = values["quiet"], values["mode"]
+    quiet, names, problems = values["quiet"], TopicNames(), list[InputError]()
     config = configure(values["bootstrap"], values["settings"], quiet=quiet)
     rebuilt = not config["bootstrap.servers"]
-    options = FetchOptions(
-        scale=parse_speed(values["speed"] or ("max" if rebuilt else "1")),
-        repeat=values["repeat"],
-        topics=parse_topic_map(values["topics"]),
-        create=values["create"],
-        offsets=values["offsets"],
-        mode=mode,
-    )
-    names = TopicNames()
-    problems: list[InputError] = []
+    options = options_of(values, rebuilt=rebuilt)
     reading = {name: values[name] for name in ("dialect", "memory", "key_logs")}
     times = filter_of_times(values, files)
     fetches = read_fetches(files, names, problems, **reading)
@@ -123,31 +114,48 @@ def replay_command(files: tuple[str, ...], **values: Any) -> int:
         note_no_match(captures or ["-"], times, {**reading, "ports": (), "quiet": quiet})
         return 1
     if not plan.fetches:
-        raise (
-            problems[0] if problems else InputError(f"{', '.join(map(name_of, files))}: no fetch that can be replayed")
-        )
+        text = f"{', '.join(map(name_of, files))}: no fetch that can be replayed"
+        raise problems[0] if problems else InputError(text)
     chosen, broker = FetchReplay(plan, names, config, options), None
     if rebuilt:
-        broker = rebuilt_broker(files, quiet, **reading | ({"dialect": DIALECT} if mode == "draft" else {}))
+        broker = rebuilt_broker(files, quiet, **reading | ({"dialect": DIALECT} if options.mode == "draft" else {}))
     elif values["fill"]:
         fill_topics(files, chosen, quiet, **reading)
     replayed = Replayed([])
     was_interrupted = interrupted(run(replayed, broker, chosen, quiet))
-    if replayed.clamped and not quiet:
-        partitions = counted(replayed.clamped, "partition")
-        warn(f"{partitions} without all captured offsets: clamped to what is there (--offsets)")
-    level: Level = values["level"] or ("shape" if mode == "incremental" else "none")
-    found = list(pairs(replayed, names.names, level))
-    if broker is not None:
-        set_apart(found, broker.captured.unknown)
-    elif (internal := take_out_internal(found)) and not quiet:
-        warn(f"not compared: {shown(internal)}: no client can write what the brokers keep there")
+    found = compared(replayed, broker, names, values)
     show(found, values["format_"], values["shown_kinds"], names)
     if was_interrupted:
         warn(f"interrupted: {sum(len(each.fetches) for each in found):,} of {plan.fetches * options.repeat:,} fetches")
         return INTERRUPTED
     conclude(problems, quiet)
     return 1 if any(each.differences for each in found) else 0
+
+
+def options_of(values: dict[str, Any], *, rebuilt: bool) -> FetchOptions:
+    """Return the options of the replay. rebuilt: against rebuilt brokers. Raises UsageError."""
+    return FetchOptions(
+        scale=parse_speed(values["speed"] or ("max" if rebuilt else "1")),
+        repeat=values["repeat"],
+        topics=parse_topic_map(values["topics"]),
+        create=values["create"],
+        offsets=values["offsets"],
+        mode=values["mode"],
+    )
+
+
+def compared(replayed: Replayed, broker: RebuiltBroker | None, names: TopicNames, values: dict[str, Any]) -> list[Pair]:
+    """Return the captured fetches with their replayed ones, and warn about those that can't be compared."""
+    if replayed.clamped and not values["quiet"]:
+        partitions = counted(replayed.clamped, "partition")
+        warn(f"{partitions} without all captured offsets: clamped to what is there (--offsets)")
+    level: Level = values["level"] or ("shape" if values["mode"] == "incremental" else "none")
+    found = list(pairs(replayed, names.names, level))
+    if broker is not None:
+        set_apart(found, broker.captured.unknown)
+    elif (internal := take_out_internal(found)) and not values["quiet"]:
+        warn(f"not compared: {shown(internal)}: no client can write what the brokers keep there")
+    return found
 
 
 def rebuilt_broker(files: Sequence[str], quiet: bool, **options: Any) -> RebuiltBroker:

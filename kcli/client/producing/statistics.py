@@ -6,7 +6,7 @@ The closing line has the form of Kafka's kafka-producer-perf-test.
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.sessions.figures import Latencies
+from kcli.sessions.figures import LatencyHistogram
 
 SHARES = ((50, 0.50), (95, 0.95), (99, 0.99), (99.9, 0.999))
 
@@ -24,9 +24,9 @@ class Statistics:
     failed: int = 0
     retries: int = 0
     hinted: int = 0
-    latencies: Latencies = field(default_factory=Latencies)
+    latencies: LatencyHistogram = field(default_factory=LatencyHistogram)
     total_ns: int = 0
-    client_waits: Latencies = field(default_factory=Latencies)
+    client_waits: LatencyHistogram = field(default_factory=LatencyHistogram)
 
     def add(self, sent_ns: list[int], now_ns: int, size: int) -> None:
         """Count a batch that was acknowledged."""

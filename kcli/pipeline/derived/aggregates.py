@@ -14,7 +14,7 @@ from kcli.pipeline.writing import TableWriter, WrittenFile
 from kcli.schemas.catalog import catalog
 
 SNAPSHOT_KEYS = ["server", "client", "topic", "partition", "end_offset", "epoch"]
-WHO_ASKED = ["client_id", "address", "software", "software_version"]
+CLIENT_COLUMNS = ["client_id", "address", "software", "software_version"]
 
 
 def make_snapshots(gathered: RunFiles, table: str) -> list[WrittenFile]:
@@ -55,12 +55,12 @@ def make_clients(gathered: RunFiles, table: str) -> list[WrittenFile]:
         return []
     from pyspark.sql import functions
 
-    uses = frame.groupBy(*WHO_ASKED, "api_key", "api_version").agg(
+    uses = frame.groupBy(*CLIENT_COLUMNS, "api_key", "api_version").agg(
         functions.sum("requests").alias("requests"),
         functions.max("free").alias("free"),
         functions.max("negotiates").alias("negotiates"),
     )
-    counted = frame.groupBy(*WHO_ASKED).agg(functions.count_distinct("connection").alias("connections")).collect()
+    counted = frame.groupBy(*CLIENT_COLUMNS).agg(functions.count_distinct("connection").alias("connections")).collect()
     connections = {tuple(row)[:4]: row["connections"] for row in counted}
     writer = TableWriter(gathered.folder, os.urandom(6).hex())
     for row in client_rows((row.asDict() for row in uses.collect()), connections):

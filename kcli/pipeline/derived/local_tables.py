@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from kcli.capture.audit import Judge
-from kcli.pipeline.derived.aggregates import SNAPSHOT_KEYS, WHO_ASKED, client_rows, snapshots
+from kcli.pipeline.derived.aggregates import CLIENT_COLUMNS, SNAPSHOT_KEYS, client_rows, snapshots
 from kcli.pipeline.derived.incremental_tables import Row
 from kcli.pipeline.derived.leader_changes import CHANGE_KEYS
 from kcli.pipeline.derived.session_table import ORDER, sessions_of_batches
@@ -54,16 +54,16 @@ SELECT lost_ns // 1000 AS timestamp, {KEYS}, coalesce(name, 'ERROR_' || error) A
             ELSE greatest(0.0, (asked_ns - lost_ns) / 1e6) END AS hint_saves_ms
 FROM made LEFT JOIN (VALUES {NAMES}) AS names(code, name) ON error = code WHERE lost_ns IS NOT NULL
 """
-WHO = ", ".join(WHO_ASKED)
+CLIENT = ", ".join(CLIENT_COLUMNS)
 USES = f"""
-SELECT {WHO}, api_key, api_version, sum(requests)::BIGINT AS requests, bool_or(free) AS free,
+SELECT {CLIENT}, api_key, api_version, sum(requests)::BIGINT AS requests, bool_or(free) AS free,
        bool_or(negotiates) AS negotiates
-FROM client_uses {{where}} GROUP BY {WHO}, api_key, api_version ORDER BY ALL
+FROM client_uses {{where}} GROUP BY {CLIENT}, api_key, api_version ORDER BY ALL
 """
-CONNECTIONS = f"SELECT {WHO}, count(DISTINCT connection) AS connections FROM client_uses {{where}} GROUP BY {WHO}"
+CONNECTIONS = f"SELECT {CLIENT}, count(DISTINCT connection) AS connections FROM client_uses {{where}} GROUP BY {CLIENT}"
 USED = "SELECT DISTINCT api_key, api_version FROM client_uses"
 # The clients that used one of these versions, and those that might be the same client.
-WHO_USED = """
+USERS_OF_VERSIONS = """
 WHERE (client_id, address) IN (SELECT (client_id, address) FROM client_uses WHERE (api_key, api_version) IN ({pairs}))
 """
 
@@ -102,7 +102,7 @@ def quorum(ask: Ask) -> Iterator[tuple[Any, ...]]:
 def judged_clients(ask: Ask, where: str = "") -> Iterator[tuple[Any, ...]]:
     """Yield rows of `clients`. where: an SQL condition that selects clients."""
     found = ask(CONNECTIONS.format(where=where))
-    connections = {tuple(row[name] for name in WHO_ASKED): row["connections"] for row in found}
+    connections = {tuple(row[name] for name in CLIENT_COLUMNS): row["connections"] for row in found}
     return client_rows(ask(USES.format(where=where)), connections)
 
 
@@ -112,4 +112,4 @@ def doubtful_clients(ask: Ask) -> Iterator[tuple[Any, ...]]:
     accepts = Judge(known, known.releases[-1]).accepts
     pairs = [(row["api_key"], row["api_version"]) for row in ask(USED)]
     others = ", ".join(f"({key}, {version})" for key, version in pairs if not accepts(key, version))
-    return judged_clients(ask, WHO_USED.format(pairs=others)) if others else iter(())
+    return judged_clients(ask, USERS_OF_VERSIONS.format(pairs=others)) if others else iter(())

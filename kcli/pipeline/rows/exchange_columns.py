@@ -10,7 +10,7 @@ from kcli.pipeline.rows.origins import Origins
 from kcli.pipeline.tables import TABLES
 from kcli.pipeline.writing import stored_schema, written_schema
 from kcli.tables.arrays import integers
-from kcli.tables.exchanges import WHO, ExchangeArrays, arrays_of, names_of
+from kcli.tables.exchanges import LEADING_COLUMNS, ExchangeArrays, arrays_of, names_of
 
 DAY_NS = 86_400_000_000_000
 
@@ -62,7 +62,7 @@ class ExchangeColumns:
     @cached_property
     def leading_columns(self) -> list[Any]:
         """The columns that all tables of exchanges begin with."""
-        return self.arrays(*names_of(WHO))
+        return self.arrays(*names_of(LEADING_COLUMNS))
 
     def arrays(self, *names: str) -> list[Any]:
         """Return columns of `exchanges` by name. Several tables have the same ones, which are made once."""

@@ -26,13 +26,13 @@ def frame_batch(columns: ExchangeColumns) -> Any:
     numbers = numpy.frombuffer(rows, numpy.int64).reshape(-1, 2)
     if not len(numbers):
         return None
-    index, answered = numbers[:, 0], numbers[:, 1]
+    index, response_ns = numbers[:, 0], numbers[:, 1]
     binary = pyarrow.binary()
-    missing = answered < 0
+    missing = response_ns < 0
     arrays = [
         rows_at(columns.leading_columns[2], index), rows_at(columns.leading_columns[1], index),
         integers(columns.rows.completed[index], "int64"),
-        integers(columns.rows.ts[index], "int64"), integers(answered, "int64", missing),
+        integers(columns.rows.ts[index], "int64"), integers(response_ns, "int64", missing),
         strings(requests).view(binary), strings(responses, missing).view(binary), strings(cuts).view(binary),
     ]  # fmt: skip
     return pyarrow.record_batch(arrays, schema=stored_schema("fetch_frames"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.legible import host_port
-from kcli.pipeline.rows.group_calls import Who, completed, error_of
+from kcli.pipeline.rows.group_calls import LeadingValues, completed, error_of
 from kcli.pipeline.rows.sayings import random_start
 from kcli.pipeline.rows.single_rows import SingleRows, response_of
 from kcli.schemas.apikeys import FIND_COORDINATOR, METADATA
@@ -29,22 +29,22 @@ class MetadataRows:
         self.clusters: set[tuple[str, str]] = set()
         self.voters: set[tuple[str, int]] = set()
 
-    def put(self, rows: SingleRows, item: Exchange, common: Who) -> None:
+    def put(self, rows: SingleRows, item: Exchange, leading: LeadingValues) -> None:
         """Put the rows of one exchange."""
         if item.api_key == METADATA:
-            self.put_metadata(rows, item, common)
+            self.put_metadata(rows, item, leading)
         elif item.api_key == FIND_COORDINATOR:
-            self.put_coordinators(rows, item, common)
+            self.put_coordinators(rows, item, leading)
         elif (item.request or {}).get("voterId", -1) >= 0:
             self.put_voter(rows, item.link.server, item.request["voterId"])
 
-    def put_metadata(self, rows: SingleRows, item: Exchange, common: Who) -> None:
+    def put_metadata(self, rows: SingleRows, item: Exchange, leading: LeadingValues) -> None:
         """Put the rows of a Metadata request and its response."""
         requested = (item.request or {}).get("topics")
         everything = requested is None or (requested == [] and item.api_version == 0)
         topics = (item.response or {}).get("topics") or ()
         number = len(topics) if item.cut.response is None else None
-        rows.say("metadata_calls", (*common, completed(item), everything, number, item.response_bytes))
+        rows.say("metadata_calls", (*leading, completed(item), everything, number, item.response_bytes))
         named = {each.get("name") for each in requested or ()}
         cluster = (item.link.server, (item.response or {}).get("clusterId") or "")
         if cluster[1] and cluster not in self.clusters and len(self.clusters) < KEPT:
@@ -58,10 +58,10 @@ class MetadataRows:
             error, name, topic_id = error_of(topic), topic.get("name"), topic.get("topicId")
             if error:
                 name_or_id = name or topic_id
-                rows.say("metadata_topics", (*common, completed(item), name_or_id, error, name_or_id in named))
+                rows.say("metadata_topics", (*leading, completed(item), name_or_id, error, name_or_id in named))
             if name:
                 states = tuple(state_of(each, topic_id, addresses) for each in topic.get("partitions") or ())
-                rows.say("metadata_told", (*common, completed(item), self.number_of(rows, name, states)))
+                rows.say("metadata_told", (*leading, completed(item), self.number_of(rows, name, states)))
 
     def number_of(self, rows: SingleRows, topic: str, states: tuple[tuple[Any, ...], ...]) -> int:
         """Return the number of the state of a topic's partitions in a response (see `state_of`). Put the state if it is
@@ -78,7 +78,7 @@ class MetadataRows:
                 rows.put("partition_states", (number, topic, *state))
         return number
 
-    def put_coordinators(self, rows: SingleRows, item: Exchange, common: Who) -> None:
+    def put_coordinators(self, rows: SingleRows, item: Exchange, leading: LeadingValues) -> None:
         """Put the keys of a FindCoordinator, and the brokers that its response names."""
         request, response = item.request or {}, response_of(item)
         coordinators = response.get("coordinators") or [response]
@@ -87,7 +87,7 @@ class MetadataRows:
         for key in request.get("coordinatorKeys") or [request.get("key")]:
             error = errors.get(key, errors.get(None)) or error_of(response)
             group = key if kind == "group" else None
-            rows.say("coordinator_asks", (*common, completed(item), group, key, error, kind))
+            rows.say("coordinator_asks", (*leading, completed(item), group, key, error, kind))
         for each in coordinators:
             if each.get("host") and each.get("nodeId", -1) >= 0 and not each.get("errorCode"):
                 self.put_broker(rows, item, each["nodeId"], host_port(each["host"], each["port"]))

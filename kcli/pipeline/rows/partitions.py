@@ -28,8 +28,8 @@ class Partition:
         return self.topic_id or self.topic, self.index
 
     def loaded(self, requested: dict[str, int], returned: dict[str, int]) -> tuple[Any, ...]:
-        """Return the partition in the form that the core's `Partitions.load` needs. asked, returned: the column of each
-        field.
+        """Return the partition in the form that the core's `Partitions.load` needs. requested, returned: the column of
+        each field.
         """
         return (
             None if self.topic is None else self.topic.encode("utf-8", "replace"),
@@ -89,12 +89,17 @@ def of_share_fetch(item: Exchange) -> list[Partition]:
     ]
 
 
+def session_of(request: dict[str, Any]) -> tuple[int, int]:
+    """Return the id and epoch of a Fetch request's session."""
+    return request.get("sessionId", 0), request.get("sessionEpoch", -1)
+
+
 # By API: the function that lists the partitions, the columns of each side, and the numbers of the request itself.
 Walk = tuple[Callable[[Exchange], list[Partition]], dict[str, int], dict[str, int], Callable[[Any], tuple[int, int]]]
 WALKS: dict[int, Walk] = {
-    FETCH: (of_fetch, REQUESTED, FETCHED, lambda asked: (asked.get("sessionId", 0), asked.get("sessionEpoch", -1))),
-    PRODUCE: (of_produce, {}, PRODUCED, lambda asked: (asked["acks"], asked["timeoutMs"])),
-    SHARE_FETCH: (of_share_fetch, {}, {}, lambda asked: (0, -1)),
+    FETCH: (of_fetch, REQUESTED, FETCHED, session_of),
+    PRODUCE: (of_produce, {}, PRODUCED, lambda request: (request["acks"], request["timeoutMs"])),
+    SHARE_FETCH: (of_share_fetch, {}, {}, lambda _request: (0, -1)),
 }
 
 
@@ -104,8 +109,8 @@ def loaded(item: Exchange) -> tuple[Any, ...] | None:
     """
     if item.request is None or (item.response is None and item.response_frame is not None):
         return None
-    walk, asked, answered, own = WALKS[item.api_key]
+    walk, requested, returned, own = WALKS[item.api_key]
     response = item.response or {}
     hints = {each["nodeId"]: f"{each['host']}:{each['port']}" for each in response.get("nodeEndpoints", ())}
-    found = [each.loaded(asked, answered) for each in walk(item)]
+    found = [each.loaded(requested, returned) for each in walk(item)]
     return own(item.request), response.get("errorCode") or 0, hints, found

@@ -97,9 +97,9 @@ def layout(bodies: Bodies, api_key: int, version: int) -> Layout | None:
     """
     from kcli.core.columns.exchange_columns import Layout
 
-    asked, answered = SIDES[api_key]
-    request = side(messages.request(api_key, version, bodies.dialect), asked)
-    response = side(messages.response(api_key, version, bodies.dialect), answered)
+    requested, returned = SIDES[api_key]
+    request = side(messages.request(api_key, version, bodies.dialect), requested)
+    response = side(messages.response(api_key, version, bodies.dialect), returned)
     return Layout(request, response) if request and response else None
 
 

@@ -1,8 +1,8 @@
-"""Rows of `refused_records`: what brokers say of records that they do not take."""
+"""Rows of `refused_records`: the errors and messages of brokers about records that they refuse."""
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import partitions_in
-from kcli.pipeline.rows.group_calls import Who
+from kcli.pipeline.rows.group_calls import LeadingValues
 from kcli.pipeline.rows.single_rows import SingleRows
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_code, error_name
@@ -16,7 +16,7 @@ def may_refuse(response: bytes | None) -> bool:
     return response is not None and any(code.to_bytes(2, "big") in response for code in CODES)
 
 
-def put_refused_records(rows: SingleRows, item: Exchange, _common: Who) -> None:
+def put_refused_records(rows: SingleRows, item: Exchange, _leading: LeadingValues) -> None:
     """Put the partitions of a Produce whose records are refused."""
     for topic, _topic_id, each in partitions_in(item, item.response, "responses", "partitionResponses"):
         if each["errorCode"] in CODES:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import partitions_in
-from kcli.pipeline.rows.group_calls import Who
+from kcli.pipeline.rows.group_calls import LeadingValues
 from kcli.pipeline.rows.single_rows import SingleRows
 from kcli.schemas.apikeys import SHARE_FETCH
 from kcli.schemas.errors import error_name
@@ -16,13 +16,13 @@ MOST = 1 << 31  # records of a partition, and so also the most that a damaged ba
 LAST = (1 << 63) - 1  # the greatest offset
 
 
-def put_share_call(rows: SingleRows, item: Exchange, _who: Who) -> None:
+def put_share_call(rows: SingleRows, item: Exchange, _leading: LeadingValues) -> None:
     """Put the partitions of a ShareFetch or ShareAcknowledge that give or acknowledge records."""
-    asked, fetches = item.request or {}, item.api_key == SHARE_FETCH
-    who = (item.connection, item.correlation_id, asked.get("groupId"), asked.get("memberId"))
+    request, fetches = item.request or {}, item.api_key == SHARE_FETCH
+    member = (item.connection, item.correlation_id, request.get("groupId"), request.get("memberId"))
     made: dict[tuple[str | None, int], Counter[int]] = {
         (topic_id, each["partitionIndex"]): acknowledged(each.get("acknowledgementBatches") or ())
-        for _topic, topic_id, each in partitions_in(item, asked, "topics", "partitions")
+        for _topic, topic_id, each in partitions_in(item, request, "topics", "partitions")
     }
     for topic, topic_id, each in partitions_in(item, item.response, "responses", "partitions"):
         acquired = each.get("acquiredRecords") or ()
@@ -31,7 +31,7 @@ def put_share_call(rows: SingleRows, item: Exchange, _who: Who) -> None:
             continue
         code = each["acknowledgeErrorCode" if fetches else "errorCode"]
         rows.put("share_calls", (
-            *who, topic or topic_id, each["partitionIndex"], length(acquired),
+            *member, topic or topic_id, each["partitionIndex"], length(acquired),
             length(batch for batch in acquired if batch["deliveryCount"] > 1),
             max((batch["deliveryCount"] for batch in acquired), default=None),
             max((min(batch["lastOffset"] + 1, LAST) for batch in acquired if batch["deliveryCount"] < 2), default=None),

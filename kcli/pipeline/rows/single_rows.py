@@ -66,7 +66,7 @@ class SingleRows:
         """
         unread = item.response is None and item.response_frame is not None and item.cut.response is None
         if item.request is not None and not unread:
-            self.makers[item.api_key](self, item, who_of(item))
+            self.makers[item.api_key](self, item, leading_values(item))
 
     def learn(self, item: Exchange, since: int) -> None:
         """Put the topic names learned from this exchange."""
@@ -99,7 +99,7 @@ def is_answered(item: Exchange) -> bool | None:
     return None if item.cut.response is not None else item.response is not None
 
 
-def who_of(item: Exchange) -> tuple[Any, ...]:
+def leading_values(item: Exchange) -> tuple[Any, ...]:
     """Return the columns that all tables of exchanges begin with."""
     ends = (item.connection, item.link.server, item.link.client)
     return (item.request_ns // 1000, *ends, item.client_id, item.correlation_id, item.api_version)
@@ -120,12 +120,12 @@ def named(value: Any) -> Iterator[tuple[str, str]]:
                 yield from named(each)
 
 
-def put_snapshot(rows: SingleRows, item: Exchange, common: tuple[Any, ...]) -> None:
+def put_snapshot(rows: SingleRows, item: Exchange, leading: tuple[Any, ...]) -> None:
     for row in facts.snapshot_parts(item):
-        rows.put("snapshot_parts", common + row)
+        rows.put("snapshot_parts", leading + row)
 
 
-def put_login(rows: SingleRows, item: Exchange, _common: tuple[Any, ...]) -> None:
+def put_login(rows: SingleRows, item: Exchange, _leading: tuple[Any, ...]) -> None:
     """Put the row of a login's SaslHandshake or SaslAuthenticate, unless its result is cut off."""
     if item.cut.response is None:
         rows.put("logins", (item.connection, *login_step(item)))

@@ -34,24 +34,24 @@ def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Col
     both = columns[len(TALK) :].reshape(2, len(SENDER), -1)
     swapped = numpy.flatnonzero(turned)
     both[:, :, swapped] = both[::-1, :, swapped]
-    talk = dict(zip(TALK, columns, strict=False))
+    counts = dict(zip(TALK, columns, strict=False))
     of_client, of_server = (dict(zip(SENDER, each, strict=True)) for each in both)
     schema = stored_schema("tcp")
-    accepted = talk["answered"] > 0
-    opened = talk["syns"] > 0
-    through = accepted & (talk["established_ns"] > 0)
+    accepted = counts["answered"] > 0
+    opened = counts["syns"] > 0
+    through = accepted & (counts["established_ns"] > 0)
     # Negative: packets were captured in another order than they were sent.
-    there, back = of_server["syn_ns"] - of_client["syn_ns"], talk["established_ns"] - of_server["syn_ns"]
+    there, back = of_server["syn_ns"] - of_client["syn_ns"], counts["established_ns"] - of_server["syn_ns"]
     arrays = [
         *(
             Among(strings((text_ends, data)), numpy.frombuffer(places, numpy.int32)).dictionary()
             for places, text_ends, data in link_texts(named.tobytes(), turned)
         ),
-        integers(talk["first_ns"], "int64"), integers(talk["last_ns"], "int64"), integers(opened, "bool"),
-        integers(talk["syns"], "int32"), integers(accepted, "bool"),
+        integers(counts["first_ns"], "int64"), integers(counts["last_ns"], "int64"), integers(opened, "bool"),
+        integers(counts["syns"], "int32"), integers(accepted, "bool"),
         milliseconds(there, ~(opened & accepted) | (there < 0)),
         milliseconds(back, ~through | (back < 0)),
-        milliseconds(talk["back_ns"]),
+        milliseconds(counts["back_ns"]),
         *columns_of(of_client, schema), *columns_of(of_server, schema),
     ]  # fmt: skip
     return pyarrow.record_batch(arrays, schema=schema)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.pipeline.rows.group_calls import Who, completed, error_of, first_of, partitions_of
+from kcli.pipeline.rows.group_calls import LeadingValues, completed, error_of, first_of, partitions_of
 from kcli.pipeline.rows.logins import CONFIRMED, SASL_AUTHENTICATION_FAILED, name_of_login, token_refused
 from kcli.pipeline.rows.single_rows import SingleRows, is_answered, put_login, response_of
 from kcli.schemas.apikeys import DELETE_TOPICS, SASL_AUTHENTICATE
@@ -12,7 +12,7 @@ from kcli.schemas.errors import error_name
 ERRORS = ("errorCode", "partitionErrorCode")
 
 
-def put_transaction_call(rows: SingleRows, item: Exchange, common: Who) -> None:
+def put_transaction_call(rows: SingleRows, item: Exchange, leading: LeadingValues) -> None:
     """Put an InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit or EndTxn."""
     request, response = item.request or {}, response_of(item)
     for each in request.get("transactions") or [request]:
@@ -23,7 +23,7 @@ def put_transaction_call(rows: SingleRows, item: Exchange, common: Who) -> None:
             request.get("committed"), request.get("transactionTimeoutMs"), partitions_added(each),
             first_error(response), is_answered(item),
         )  # fmt: skip
-        rows.say("transaction_calls", (*common, completed(item), item.bodies.name(item.api_key), *made))
+        rows.say("transaction_calls", (*leading, completed(item), item.bodies.name(item.api_key), *made))
 
 
 def partitions_added(request: dict[str, Any]) -> list[str] | None:
@@ -52,13 +52,13 @@ def first_error(value: Any) -> str | None:
     return own or next((found for each in value.values() if (found := first_error(each))), None)
 
 
-def put_sasl_call(rows: SingleRows, item: Exchange, common: Who) -> None:
+def put_sasl_call(rows: SingleRows, item: Exchange, leading: LeadingValues) -> None:
     """Put a SaslHandshake or SaslAuthenticate. A user is named only if a SCRAM message contains its name in plain text,
     or secrets are shown.
     """
     request, response = item.request or {}, response_of(item)
     user, error, message = None, error_of(response), response.get("errorMessage")
-    put_login(rows, item, common)
+    put_login(rows, item, leading)
     if item.api_key == SASL_AUTHENTICATE:
         token = bytes(request.get("authBytes") or b"")
         if token == CONFIRMED:
@@ -67,12 +67,12 @@ def put_sasl_call(rows: SingleRows, item: Exchange, common: Who) -> None:
         if status := token_refused(response):
             error, message = error_name(SASL_AUTHENTICATION_FAILED), status
     rows.say("sasl_calls", (
-        *common, completed(item), item.bodies.name(item.api_key), request.get("mechanism"), user, error, message,
+        *leading, completed(item), item.bodies.name(item.api_key), request.get("mechanism"), user, error, message,
         response.get("sessionLifetimeMs"), is_answered(item),
     ))  # fmt: skip
 
 
-def put_topic_changes(rows: SingleRows, item: Exchange, common: Who) -> None:
+def put_topic_changes(rows: SingleRows, item: Exchange, leading: LeadingValues) -> None:
     """Put the topics of a CreateTopics or DeleteTopics; by id if neither request nor response has the name."""
     request, response = item.request or {}, response_of(item)
     results = response.get("topics" if item.api_key != DELETE_TOPICS else "responses") or ()
@@ -81,4 +81,4 @@ def put_topic_changes(rows: SingleRows, item: Exchange, common: Who) -> None:
     for key in [*keys, *(request.get("topicNames") or ())]:
         result = by_key.get(key, {})
         made = (item.bodies.name(item.api_key), result.get("name") or key, error_of(result))
-        rows.say("topic_changes", (*common, completed(item), *made))
+        rows.say("topic_changes", (*leading, completed(item), *made))

@@ -60,8 +60,8 @@ NOT_READY = {*COORDINATOR_ERRORS, "CONCURRENT_TRANSACTIONS", "OPERATION_NOT_ATTE
 
 
 def was_refused(exchange: Exchange) -> bool:
-    """Return whether the captured coordinator was not ready, so that the request changed nothing. On the live cluster
-    it would (as a member that waits).
+    """Return whether the captured coordinator was not ready. The request changed nothing then, but would change the
+    live cluster's group.
     """
     return exchange.api in OF_COORDINATORS and set() < set(exchange.known_errors) <= NOT_READY
 

@@ -38,7 +38,7 @@ OLD_MEMBER = "the member joined before the capture"
 SAMPLES = 10_000  # the most latencies that are kept of each API, sampled evenly
 
 
-class Latencies:
+class LatencySample:
     """Percentiles of latencies in ms, from a sample of at most SAMPLES."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Pace:
     sent: int = 0
     seconds: float = 0.0
     planned_seconds: float | None = None
-    late: Latencies = field(default_factory=Latencies)
+    late: LatencySample = field(default_factory=LatencySample)
 
     def add(self, late: float | None) -> None:
         """Count a sent request. late: seconds behind its time; None if it had no time."""
@@ -110,7 +110,7 @@ class ApiTotals:
     response_bytes: int = 0
     records: int = 0
     errors: Counter[str] = field(default_factory=Counter)
-    latencies: Latencies = field(default_factory=Latencies)
+    latencies: LatencySample = field(default_factory=LatencySample)
 
     def add(self, exchange: Exchange, dialect: str | None, *, judged: bool = True) -> None:
         """Add an exchange. judged: its errors count."""

@@ -71,7 +71,7 @@ HAVING count(*) >= CASE WHEN max(error) IS NULL THEN 3 ELSE 2 END
 """,
     subject={"client": "client_id", "user": "users"},
     evidence=("refused", "good", "connections", "errors", "message", "mechanisms", "seconds", "servers"),
-    says="{client_id}: {refused} logins {outcome} on {connections} connections, {good} accepted ({mechanisms}: {shown})"
+    text="{client_id}: {refused} logins {outcome} on {connections} connections, {good} accepted ({mechanisms}: {shown})"
     "{at_last}",
     ruled_out="{not_so}",
     advice="{first_step}correct {secret} or the mechanism; let retries back off (reconnect.backoff.max.ms)",

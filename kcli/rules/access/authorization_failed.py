@@ -56,7 +56,7 @@ HAVING count(*) >= 2
 """,
     subject={"client": "client_id", "user": "users"},
     evidence=("error", "refused", "apis", "seconds", "groups"),
-    says="{client_id} is not authorized for {thing}: {refused} times {error} in {seconds} s ({apis})",
+    text="{client_id} is not authorized for {thing}: {refused} times {error} in {seconds} s ({apis})",
     ruled_out="{not_so}",
     advice="add an ACL for its user on {thing} (kafka-acls.sh --add --allow-principal User:... {right_to_add}), or "
     "log in as another user",

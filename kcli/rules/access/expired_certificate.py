@@ -66,7 +66,7 @@ HAVING count(*) >= CASE WHEN max(n.alert) = -1 THEN 3 ELSE 2 END
 """,
     subject={"broker": "broker", "host": "hosts"},
     evidence=("alerts", "sender", "connections", "per_second", "seconds", "hosts"),
-    says="TLS handshakes with broker {broker_name} fail because the {sender} refuses the certificate ({alerts}), on "
+    text="TLS handshakes with broker {broker_name} fail because the {sender} refuses the certificate ({alerts}), on "
     "{connections} connections of {hosts}, {per_second} a second; no Kafka traffic on them",
     ruled_out="the network: the handshake reached the certificate",
     advice="{unsaid}{remedy}; openssl s_client -connect {server} shows it",

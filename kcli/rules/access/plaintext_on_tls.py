@@ -20,7 +20,7 @@ GROUP BY c.server, b.broker, b.broker_name
 """,
     subject={"host": "hosts", "broker": "broker", "client": "clients"},
     evidence=("connections", "seconds", "hosts", "clients"),
-    says="plaintext on a TLS port: {hosts} opened {connections} connections to broker {broker_name} with a plaintext "
+    text="plaintext on a TLS port: {hosts} opened {connections} connections to broker {broker_name} with a plaintext "
     "request, and the broker answered with a TLS alert",
     ruled_out="certificates: the handshake never reached them",
     advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the PLAINTEXT listener; "

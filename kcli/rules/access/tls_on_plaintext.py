@@ -28,7 +28,7 @@ HAVING count(*) >= 2
 """,
     subject={"host": "hosts", "broker": "broker"},
     evidence=("connections", "seconds", "others", "hosts"),
-    says="TLS on a PLAINTEXT port: {connections} connections of {hosts} to broker {broker_name} began with a TLS "
+    text="TLS on a PLAINTEXT port: {connections} connections of {hosts} to broker {broker_name} began with a TLS "
     "ClientHello, and the broker closed each without sending a byte; {others}",
     ruled_out="certificates: the handshake never reached them",
     advice="set security.protocol to PLAINTEXT (or SASL_PLAINTEXT) in the client, or use the port of the TLS listener",

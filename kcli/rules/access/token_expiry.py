@@ -68,7 +68,7 @@ WHERE cut >= 2 OR refused >= 2
 """,
     subject={"client": "client_id"},
     evidence=("cut", "refused", "lifetime_seconds", "mechanism", "servers"),
-    says="{client_id} does not renew its login ({mechanism}): when it expired after {lifetime_seconds} s, the broker "
+    text="{client_id} does not renew its login ({mechanism}): when it expired after {lifetime_seconds} s, the broker "
     "closed {cut} connections, and refused or ended {refused} logins with expired credentials",
     ruled_out="wrong credentials: the first login succeeded",
     advice="have {client_id} request a new token in time (Java: sasl.login.refresh.*; librdkafka: oauth_cb, or "

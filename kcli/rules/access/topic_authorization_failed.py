@@ -79,7 +79,7 @@ HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client
 """,
     subject={"topic": "topic", "client": "client_id", "user": "users"},
     evidence=("refused", "apis", "seconds", "users"),
-    says="{client_id} is not authorized for {topic}: {refused} times TOPIC_AUTHORIZATION_FAILED in {seconds} s ({apis})"
+    text="{client_id} is not authorized for {topic}: {refused} times TOPIC_AUTHORIZATION_FAILED in {seconds} s ({apis})"
     "{after}",
     ruled_out="{not_so}",
     advice="add an ACL for its user on {topic} (kafka-acls.sh --add --allow-principal User:... --topic {topic} "

@@ -58,7 +58,7 @@ HAVING count(*) >= 4 AND (max(ns) - min(ns)) / 1e9 >= 2
 """,
     subject={"topic": "topic", "client": "client_id"},
     evidence=("refused", "errors", "per_second", "seconds"),
-    says="{client_id} asks for {topic}, {why}: {refused} times in {seconds} s ({errors})",
+    text="{client_id} asks for {topic}, {why}: {refused} times in {seconds} s ({errors})",
     ruled_out="a topic that is being created: it never appeared",
     advice="create the topic {topic}, or correct its name in {client_id}; a broker creates it by itself only with "
     "auto.create.topics.enable, for a client that wants it (allow.auto.create.topics) and has the right to",

@@ -153,7 +153,7 @@ HAVING CASE WHEN few THEN max(end_ns) - max(ended_ns) >= 10000000000
 """,
     subject={"broker": "broker", "client": "clients", "group": "groups"},
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),
-    says="listener {listeners} sends clients to {address}{instead}, where they get no connection: {outcome}; "
+    text="listener {listeners} sends clients to {address}{instead}, where they get no connection: {outcome}; "
     "{clients} asked for Metadata {asked} times, and neither wrote nor read",
     ruled_out="{not_so}",
     advice="set advertised.listeners of broker {node_id} for that listener to a name and port that {clients} can "

@@ -57,7 +57,7 @@ WHERE crashed
         "waiting_clients",
         "longest_wait_seconds",
     ),
-    says="{role} {broker_name} vanished without a shutdown, {at_second} s into the capture: "
+    text="{role} {broker_name} vanished without a shutdown, {at_second} s into the capture: "
     "{closed} connections ended together (requests left unanswered: {unanswered}); {refused} attempts to connect "
     "failed after that; {back}{waited}",
     ruled_out="a clean shutdown: no response named a new leader before",

@@ -30,7 +30,7 @@ WHERE t.taken = 0 AND t.refused >= 2 AND t.refused >= 0.8 * t.attempts AND (t.la
 """,
     subject={"broker": "broker"},
     evidence=("attempts", "refused", "reached", "seconds"),
-    says="broker {broker_name} is down: {refused} of {attempts} attempts to connect there are refused over "
+    text="broker {broker_name} is down: {refused} of {attempts} attempts to connect there are refused over "
     "{seconds} s, none is accepted; Metadata names it and {reached} other brokers, to which clients do connect",
     ruled_out="a wrong advertised listener: the other brokers are reached at their advertised addresses",
     advice="start broker {broker_name}, or find out why it does not start: its log, disk, the OOM killer (dmesg)",

@@ -113,7 +113,7 @@ WHERE times >= 3 AND last_ns - first_ns >= 1000000000
 """,
     subject={"client": "client_id", "host": "hosts"},
     evidence=("times", "servers", "versions", "request_bytes", "most_bytes"),
-    says="brokers close connections of {client_id} instead of answering, {times} times: {how}",
+    text="brokers close connections of {client_id} instead of answering, {times} times: {how}",
     ruled_out="a broker that is down: at these times most of its connections stay open, or it accepts new ones",
     absent={"auth-failure": "refused logins"},
     advice="read the broker's log: it has the reason",

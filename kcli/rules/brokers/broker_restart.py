@@ -42,7 +42,7 @@ WHERE NOT crashed
         "waiting_clients",
         "longest_wait_seconds",
     ),
-    says="{role} {broker_name} {how}, {at_second} s into the capture: {told}, then {closed} connections were closed "
+    text="{role} {broker_name} {how}, {at_second} s into the capture: {told}, then {closed} connections were closed "
     "(requests left unanswered: {unanswered}); {back}{waited}",
     advice="nothing; retries of the clients suffice",
     see="sql 'SELECT timestamp, client_id, topic, partition, lost_ms FROM leader_changes ORDER BY timestamp' {files}",

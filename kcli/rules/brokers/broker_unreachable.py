@@ -118,7 +118,7 @@ WHERE to_others > 0 OR l.connections IS NULL
 """,
     subject={"broker": "broker", "host": "hosts"},
     evidence=("attempts", "syns", "seconds", "to_others", "clients"),
-    says="broker {broker_name} can't be reached from {hosts}: {syns} SYNs on {attempts} connections get neither "
+    text="broker {broker_name} can't be reached from {hosts}: {syns} SYNs on {attempts} connections get neither "
     "SYN-ACK nor RST in {seconds} s, while other brokers answer there; other hosts get {to_others} responses from it "
     "meanwhile",
     ruled_out="a broker that is down (it would refuse), one that hangs (it would accept connections)",

@@ -67,7 +67,7 @@ WHERE greatest(bursts, coalesce(most_moves, 0)) >= 3 AND again + greatest(coales
 """,
     subject={"topic": "topic"},
     evidence=("errors", "episodes", "names", "partitions", "moves", "brokers", "seconds", "clients"),
-    says="leaders of {topic} moved in {episodes} waves over {seconds} s: {errors} responses with {names} from "
+    text="leaders of {topic} moved in {episodes} waves over {seconds} s: {errors} responses with {names} from "
     "{brokers} brokers, Metadata named another leader {moves} times",
     ruled_out="restarts of brokers in the capture",
     advice="find what moves them: kafka-reassign-partitions, a balancer (Cruise Control), "

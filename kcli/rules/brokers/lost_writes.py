@@ -77,7 +77,7 @@ WHERE batches >= 3 OR goes_beyond
 """,
     subject={"partition": "partition", "topic": "topic", "client": "losers", "broker": "broker"},
     evidence=("base_offset", "reached", "offsets", "batches", "records"),
-    says="{partition} lost records that had been acknowledged to {losers}: the new leader, broker {broker_name}, gives "
+    text="{partition} lost records that had been acknowledged to {losers}: the new leader, broker {broker_name}, gives "
     "offsets {base_offset} to {reached}, which broker {old_name} had given, to {records} other records",
     ruled_out="retries: those batches were sent for the first time",
     advice="the new leader lacked them: acks=all with min.insync.replicas of at least 2, and "

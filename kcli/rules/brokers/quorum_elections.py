@@ -26,7 +26,7 @@ HAVING sum(CASE WHEN gap_ns IS NULL OR gap_ns > 1000000000 THEN 1 ELSE 0 END) >=
 """,
     subject={"broker": "broker"},
     evidence=("votes", "elections", "begun", "seconds", "servers"),
-    says="the controllers {names} elect again and again: {elections} rounds with {votes} Vote requests in {seconds} s, "
+    text="the controllers {names} elect again and again: {elections} rounds with {votes} Vote requests in {seconds} s, "
     "{begun} BeginQuorumEpoch",
     ruled_out="the first election when a quorum starts",
     advice="check the network between controllers, pauses of the leader (GC, disk), "

@@ -146,7 +146,7 @@ WHERE place = 1
 """,
     subject={"broker": "broker", "client": "clients"},
     evidence=("seconds", "requests", "connections", "longest_ms", "silences", "other_answers", "clients"),
-    says="{role} {broker_name} accepts connections and answers no request for {seconds} s, {outcome}: "
+    text="{role} {broker_name} accepts connections and answers no request for {seconds} s, {outcome}: "
     "{requests} requests on {connections} connections wait; {beside}",
     ruled_out="its host and the network: TCP acknowledges what clients send{asked}",
     advice="look at {role} {broker_name}: is its process stopped or swapped out, does its disk hang, is a GC "

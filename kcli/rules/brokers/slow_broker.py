@@ -210,7 +210,7 @@ WHERE (s.touched >= 2 OR coalesce(s.there, 0) < 2)
         "standstills",
         "clients",
     ),
-    says="broker {broker_name}: {late_answers} of {answers} responses late (up to {longest_ms} ms) in {bursts} bursts; "
+    text="broker {broker_name}: {late_answers} of {answers} responses late (up to {longest_ms} ms) in {bursts} bursts; "
     "{others_text}; waiting: {waiting} clients",
     ruled_out="requested waits{followers}",
     absent={"throttled": "throttling", "slow-network": "a slow network"},

@@ -65,7 +65,7 @@ FROM (
 """,
     subject={"broker": "brokers"},
     evidence=("answers", "late_answers", "least_seconds", "seconds", "longest_ms", "waiting", "clients"),
-    says="{who_answers} late: {late_answers} of {answers} responses took over 500 ms (up to {longest_ms} ms), "
+    text="{who_answers} late: {late_answers} of {answers} responses took over 500 ms (up to {longest_ms} ms), "
     "on each broker in {least_seconds} of {seconds} s or more; waiting: {waiting} clients",
     ruled_out="one slow broker: each broker with requests is late; requests that wait for earlier ones on a "
     "connection, for records, members or followers do not count",

@@ -116,7 +116,7 @@ WHERE paused_ms > 0.5 * stalled_ms
         "matched",
         "clients",
     ),
-    says="acks=all waits for {named}: {late_answers} of {answers} Produce requests took up to {longest_ms} ms on "
+    text="acks=all waits for {named}: {late_answers} of {answers} Produce requests took up to {longest_ms} ms on "
     "{leaders} leaders, all other requests there {plain_late} of {plain_answers}; waiting: {clients}",
     ruled_out="slow leaders: half of all other requests there took {plain_median_ms} ms or less",
     advice="look at {named}: disk, network, GC, num.replica.fetchers; do not lower acks or min.insync.replicas to "

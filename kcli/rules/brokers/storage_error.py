@@ -24,7 +24,7 @@ HAVING count(*) >= 2
 """,
     subject={"broker": "broker", "topic": "topics", "client": "clients"},
     evidence=("errors", "partitions", "topics", "clients"),
-    says="broker {broker_name} has lost a log directory: {errors} times KAFKA_STORAGE_ERROR for "
+    text="broker {broker_name} has lost a log directory: {errors} times KAFKA_STORAGE_ERROR for "
     "{partitions} partitions of {topics}",
     ruled_out="a broker that is down: it answers",
     advice="look at that broker's log and disk (full, read-only, broken): it takes a directory offline at its first "

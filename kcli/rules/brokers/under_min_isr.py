@@ -146,7 +146,7 @@ LEFT JOIN taken k ON t.topic = k.topic
 """,
     subject={"topic": "topic", "client": "clients", "broker": "broker", "partition": "partitions"},
     evidence=("refused", "unanswered", "errors", "missing", "told_by", "seconds", "clients", "unwaited", "of_others"),
-    says="{topic}: {refused} batches with acks=all to {hit_partitions} refused ({errors}) over {seconds} s to "
+    text="{topic}: {refused} batches with acks=all to {hit_partitions} refused ({errors}) over {seconds} s to "
     "{clients}{more}; replicas not in sync: {not_in_sync}",
     ruled_out="{not_so}",
     advice="bring broker {missing_brokers} back, or let it catch up; do not lower min.insync.replicas to hide the "

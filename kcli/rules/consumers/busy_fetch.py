@@ -88,7 +88,7 @@ WHERE of_one / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
 """,
     subject={"client": "client_id", "group": "groups"},
     evidence=("fetches", "per_second", "empty", "max_wait_ms", "min_bytes", "median_ms", "seconds"),
-    says="{client_id}: {per_second} Fetches a second over {seconds} s{of_time}, {empty} of {fetches} responses empty; "
+    text="{client_id}: {per_second} Fetches a second over {seconds} s{of_time}, {empty} of {fetches} responses empty; "
     "it lets the broker wait {max_wait_ms} ms",
     ruled_out="errors: {failed} of {fetches} Fetches have one; replication",
     advice="set fetch.max.wait.ms to 500 (the default of most clients), and a larger fetch.min.bytes",

@@ -63,7 +63,7 @@ WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= 
 """,
     subject={"client": "clients"},
     evidence=("connections", "ids", "per_second", "requests_per_connection", "median_seconds", "seconds"),
-    says="{clients}{of_ids}: {connections} connections in {seconds} s{of_time}, each with {requests_per_connection} "
+    text="{clients}{of_ids}: {connections} connections in {seconds} s{of_time}, each with {requests_per_connection} "
     "requests and closed after {median_seconds} s",
     ruled_out="{not_so}",
     absent={"auth-failure": "refused logins"},

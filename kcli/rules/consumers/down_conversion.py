@@ -24,7 +24,7 @@ GROUP BY o.client_id, o.topic
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups", "partition": "partitions"},
     evidence=("batches", "bytes", "magic", "fetch_version"),
-    says="{client_id} reads {topic} with Fetch v{fetch_version}: the broker converts what others write in magic 2 down "
+    text="{client_id} reads {topic} with Fetch v{fetch_version}: the broker converts what others write in magic 2 down "
     "to magic {magic}, {batches} message sets, {bytes} bytes so far",
     ruled_out="a topic stored in the old format: others send or get it in magic 2",
     advice="upgrade {client_id}: Kafka 4.0 refuses Fetch before v4 (KIP-896), and conversion costs the broker memory "

@@ -42,7 +42,7 @@ WHERE answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests EN
 """,
     subject={"client": "client_id"},
     evidence=("api", "error", "answers", "requests", "seconds", "servers"),
-    says="{client_id} gets {error} again and again: {answers} of {requests} responses to {api} in {seconds} s",
+    text="{client_id} gets {error} again and again: {answers} of {requests} responses to {api} in {seconds} s",
     ruled_out="start-up: they continue for {seconds} s",
     absent=dict.fromkeys(("broker-restart", "broker-crash", "broker-down"), "brokers that stop"),
     advice="find out what {error} means for {api}: kcli decode shows the requests; a client that gets it all the "

@@ -79,7 +79,7 @@ WHERE per_second >= 15 AND seconds >= 4 AND share >= 10
         "rested_seconds",
         "seconds",
     ),
-    says="{client_id} looks at the cluster {per_second} times a second ({apis}): {requests} requests{of_time}, "
+    text="{client_id} looks at the cluster {per_second} times a second ({apis}): {requests} requests{of_time}, "
     "{percent} % of all and {percent_of_time} % of the brokers' time, {megabytes} MB",
     ruled_out="real work: it neither reads nor writes records",
     advice="scrape less often; use one request for many groups or topics instead of one for each; leave out "

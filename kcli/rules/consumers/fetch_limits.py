@@ -2,9 +2,9 @@
 
 from kcli.rules.rule import Rule
 
-# An answer that leaves records of a partition behind has reached the client's limit, for the partition or for the whole
-# answer: a broker sends all that it has. A pause between two Fetches, less the round trip, is the client's. Clients
-# that leave enough records behind, often enough, are chosen first: they are few, and the rest of the query is
+# A broker sends all records that it has. So a response after which records of a partition remain has reached the
+# client's limit, for the partition or for the whole response. A pause between two Fetches, less the round trip, is the
+# client's. The clients with enough such responses are chosen first: they are few, and the rest of the query is
 # expensive.
 RULE = Rule(
     finding="fetch-limits",
@@ -88,7 +88,7 @@ WHERE limited >= 20 AND limited >= 0.6 * answers AND seconds >= 3 AND usual_behi
         "most_behind",
         "seconds",
     ),
-    says="{client_id} gets {topic} in small pieces: {limited} of {answers} responses are as large as it allows "
+    text="{client_id} gets {topic} in small pieces: {limited} of {answers} responses are as large as it allows "
     "({bytes_per_answer} bytes; {setting}), with {usual_behind} records waiting after them, up to {most_behind}",
     ruled_out="slow processing: of {seconds} s it pauses {paused_seconds} s between a response and its next Fetch",
     advice="raise max.partition.fetch.bytes (default 1048576) and fetch.max.bytes (default 52428800) of {client_id}",

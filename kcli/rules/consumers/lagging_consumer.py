@@ -320,7 +320,7 @@ WHERE place = 1
         "seconds",
         "by_commits",
     ),
-    says="{client_id} falls behind on {topic}: from {first_lag} to {last_lag} records in {seconds} s; "
+    text="{client_id} falls behind on {topic}: from {first_lag} to {last_lag} records in {seconds} s; "
     "it {did} {read} while {grown} came; {how}",
     ruled_out="{not_so}",
     advice="process records faster, do less for each record, or add partitions and members",

@@ -69,7 +69,7 @@ WHERE client_id NOT IN (SELECT client_id FROM inner_clients) AND of_one >= 20 AN
 """,
     subject={"client": "client_id"},
     evidence=("requests", "of_all_topics", "per_second", "topics", "response_bytes", "seconds", "others_per_second"),
-    says="{client_id} asks for Metadata {per_second} times a second, {of_all_topics} of {requests} times of all "
+    text="{client_id} asks for Metadata {per_second} times a second, {of_all_topics} of {requests} times of all "
     "topics: {topics} topics, {megabytes} MB in {seconds} s{of_time}; others {others_per_second} a second at most",
     absent={
         "leader-moves": "leaders that move",

@@ -59,7 +59,7 @@ HAVING r.client_id NOT IN (SELECT client_id FROM inner_clients)
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups", "partition": "partitions"},
     evidence=("refused", "asked_from", "asked_to", "offsets", "log_start", "log_end", "seconds"),
-    says="{client_id} fetches {topic} at offsets {what}: {refused} times in {seconds} s, from {asked_from} on{bounds}",
+    text="{client_id} fetches {topic} at offsets {what}: {refused} times in {seconds} s, from {asked_from} on{bounds}",
     ruled_out="{not_so}",
     advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), set auto.offset.reset to "
     "earliest or latest instead of none, or use a longer retention.ms or larger retention.bytes",

@@ -110,7 +110,7 @@ WHERE moments >= 3 AND seconds >= 2 AND p20_ms >= 50 AND p80_ms - p20_ms <= grea
         "connections",
         "seconds",
     ),
-    says="{client_id} closes connections before the response: {gave_up} connections closed {after_ms} ms after a "
+    text="{client_id} closes connections before the response: {gave_up} connections closed {after_ms} ms after a "
     "request ({api}, of which it sent {requests}), always about as long{wait}; {answered_later} responses came later",
     ruled_out="the broker: it closes no connection, and answers others",
     advice="set request.timeout.ms (default 30000) of {client_id} above fetch.max.wait.ms, and above the time "

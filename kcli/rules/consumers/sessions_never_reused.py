@@ -32,7 +32,7 @@ HAVING sum(CASE WHEN session_epoch = 0 AND granted_id > 0 THEN 1 ELSE 0 END) >= 
 """,
     subject={"client": "client_id"},
     evidence=("fetches", "opened", "incremental", "servers", "kept"),
-    says="{client_id} opens fetch sessions and does not use them: {opened} of {fetches} Fetches opened a new one, "
+    text="{client_id} opens fetch sessions and does not use them: {opened} of {fetches} Fetches opened a new one, "
     "{incremental} continued one; at this rate it takes {kept} slots of a broker (of 1,000 by default)",
     ruled_out="{not_so}",
     advice="the client should continue its session (epoch 1, 2, ...), or request none (epoch -1): each session "

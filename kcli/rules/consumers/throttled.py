@@ -68,7 +68,7 @@ WHERE throttled >= 2
         "bytes_per_second",
         "seconds",
     ),
-    says="{client_id}: {throttled} responses in {seconds} s{of_time} throttle it, {throttled_seconds} s in all, "
+    text="{client_id}: {throttled} responses in {seconds} s{of_time} throttle it, {throttled_seconds} s in all, "
     "up to {longest_ms} ms ({apis}); {bytes_per_second} bytes a second. A quota on {quota}",
     absent={"slow-broker": "a slow broker", "slow-network": "a slow network", "packet-loss": "loss"},
     advice="raise the quota of {client_id} (kafka-configs.sh --entity-type clients or users), "

@@ -88,7 +88,7 @@ GROUP BY s.client_id, s.topic, groups, kind
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "group": "groups"},
     evidence=("times", "base_offset", "api_version", "max_bytes", "bytes"),
-    says="{client_id} stops at {place}: {why} (Fetch {api_version}, {times} responses)",
+    text="{client_id} stops at {place}: {why} (Fetch {api_version}, {times} responses)",
     ruled_out="{not_so}",
     advice="upgrade {client_id} to a library that reads zstd (Java 2.1, librdkafka 1.0 built with zstd), or have the "
     "topic's producers use another compression.type: what is written stays in zstd",

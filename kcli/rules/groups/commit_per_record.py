@@ -70,7 +70,7 @@ FROM told
 """,
     subject={"group": "group_id", "client": "client_id"},
     evidence=("commits", "per_second", "single", "records", "seconds"),
-    says="{client_id} of group {group_id} commits {what}: {per_second} OffsetCommits a second, "
+    text="{client_id} of group {group_id} commits {what}: {per_second} OffsetCommits a second, "
     "{commits} for {records} records",
     absent={"rebalance-storm": "rebalances"},
     advice="commit by time or batch (after each poll, enable.auto.commit with auto.commit.interval.ms 5000), "

@@ -405,7 +405,7 @@ FROM unknown
         "commits_after",
         "resumed",
     ),
-    says="{client_id} of group {group_id} is alive and does nothing: {heartbeats} heartbeats in {idle_seconds} s, "
+    text="{client_id} of group {group_id} is alive and does nothing: {heartbeats} heartbeats in {idle_seconds} s, "
     "{did}, while {meanwhile}{afterwards}",
     ruled_out="{not_so}",
     advice="take a stack trace of {client_id} (jstack, py-spy): what does it wait for? is it paused?",

@@ -46,7 +46,7 @@ WHERE refused >= 5 AND (last_ns - b.first_ns) / 1e9 >= 8 AND coalesce(good, 0) <
 """,
     subject={"group": "group_id", "transactionalId": "transactional_id", "client": "client_id"},
     evidence=("refused", "errors", "good", "seconds", "servers"),
-    says="{kind} {name} has no coordinator: {client_id} got {errors} {refused} times in {seconds} s by {servers}; "
+    text="{kind} {name} has no coordinator: {client_id} got {errors} {refused} times in {seconds} s by {servers}; "
     "of all responses about it, {good} were good",
     ruled_out="start-up: it has taken {seconds} s",
     advice="look at the leaders of {log}: offline partitions, fewer brokers than {setting}.replication.factor, "

@@ -117,7 +117,7 @@ WHERE fenced >= 2 OR in_turn >= 2 OR was_at_work IS NOT NULL
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=("instance_id", "fenced", "apis", "joins", "member_ids", "connections", "in_turn", "clients"),
-    says="group {group_id}: {clients} join as the same group.instance.id {instance_id}, on {connections} connections: "
+    text="group {group_id}: {clients} join as the same group.instance.id {instance_id}, on {connections} connections: "
     "{outcome}, {fenced} times",
     ruled_out="{not_so}",
     advice="give each process its own group.instance.id; find who started {instance_id} twice",

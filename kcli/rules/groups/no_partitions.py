@@ -30,7 +30,7 @@ WHERE NOT EXISTS (
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=("members", "heartbeats", "seconds"),
-    says="group {group_id} has no partition: {heartbeats} heartbeats of {clients} in {seconds} s, "
+    text="group {group_id} has no partition: {heartbeats} heartbeats of {clients} in {seconds} s, "
     "and no response assigns any",
     ruled_out="more members than partitions: none of the group has any",
     advice="compare the subscription of {clients} with the topics that their user sees "

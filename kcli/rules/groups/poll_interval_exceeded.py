@@ -83,7 +83,7 @@ GROUP BY l.client_id, l.group_id
 """,
     subject={"client": "client_id", "group": "group_id"},
     evidence=("left_by_itself", "joined_again", "max_poll_interval_ms", "pause_seconds", "commits_refused", "reason"),
-    says="{client_id} left group {group_id} by itself {left_by_itself} times, "
+    text="{client_id} left group {group_id} by itself {left_by_itself} times, "
     "because max.poll.interval.ms ({max_poll_interval_ms}) passed without a poll, and {back}; "
     "{commits_refused} commits refused",
     ruled_out="a dead member: it sends LeaveGroup itself",

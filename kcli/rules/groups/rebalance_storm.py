@@ -282,7 +282,7 @@ WHERE NOT coalesce(o.size = 1 AND leaves >= o.came - 1 AND o.links >= o.came AND
         "returned_offset",
         "returns",
     ),
-    says="group {group_id} rebalances again and again: {generations} generations in {seconds} s, "
+    text="group {group_id} rebalances again and again: {generations} generations in {seconds} s, "
     "{joins} joins of {clients}; {why}{again}",
     ruled_out="a deployment: {most_client} alone joins {most_joins} times",
     advice="{read_first}{step}; static membership (group.instance.id), the CooperativeStickyAssignor",

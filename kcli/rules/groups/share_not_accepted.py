@@ -74,7 +74,7 @@ WHERE (released >= 20 AND released >= 0.1 * acquired) OR (rejected >= 20 AND rej
         "deliveries",
         "lock_ms",
     ),
-    says="{client_id} of share group {group_id} got {acquired} records of {topics} and accepted {accepted}: it {how}"
+    text="{client_id} of share group {group_id} got {acquired} records of {topics} and accepted {accepted}: it {how}"
     "{repeated}",
     advice="look at the handler of {client_id}",
     see="decode pcap {files} --client {client_id} --api ShareFetch --api ShareAcknowledge",

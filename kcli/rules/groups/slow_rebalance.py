@@ -278,7 +278,7 @@ FROM told LEFT JOIN replaced USING (group_id)
         "session_timeout_ms",
         "rebalance_timeout_ms",
     ),
-    says="a rebalance of group {group_id} waits {waited_seconds} s for {whom}{how}; {of_whom}: {waiting} members",
+    text="a rebalance of group {group_id} waits {waited_seconds} s for {whom}{how}; {of_whom}: {waiting} members",
     advice="let members leave when they stop, on SIGTERM too: close(), of Streams with leaveGroup(true); for restarts "
     "static membership (group.instance.id); a session.timeout.ms shorter than {session_timeout_ms}",
     see="decode pcap {files} --api JoinGroup,SyncGroup,LeaveGroup",

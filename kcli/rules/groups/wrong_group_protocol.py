@@ -66,7 +66,7 @@ WHERE refused >= 2 OR t.ns IS NULL
 """,
     subject={"client": "client_id", "group": "group_id"},
     evidence=("refused", "errors", "offered", "others"),
-    says="group {group_id} refuses {client_id}: {refused} times {errors}; it offers {offered}{than}",
+    text="group {group_id} refuses {client_id}: {refused} times {errors}; it offers {offered}{than}",
     ruled_out="a rebalance: the member is refused, and not asked to join again",
     advice="{advised}",
     see="decode pcap {files} --client {client_id} --errors",

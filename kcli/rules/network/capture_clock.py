@@ -34,7 +34,7 @@ WHERE producers >= 2 AND batches >= 10 AND least * most > 0 AND abs(least + most
 """,
     subject={},
     evidence=("producers", "batches", "ahead_seconds"),
-    says="the clock of the machine that captured is {hours} h {way} those of all {producers} producers "
+    text="the clock of the machine that captured is {hours} h {way} those of all {producers} producers "
     "({batches} batches, all alike)",
     ruled_out="one producer with a wrong clock: all agree",
     advice="set the clock of that machine (NTP), or move the capture's times (editcap -t); all times here are off "

@@ -57,7 +57,7 @@ HAVING count(*) >= 2 OR sum(resent) >= 4
         "longest_answered_silence",
         "servers",
     ),
-    says="{client_id}: {cut} of {connections} connections ({ends}), silent for {least_silence} s or more, "
+    text="{client_id}: {cut} of {connections} connections ({ends}), silent for {least_silence} s or more, "
     "were cut silently: {resent} segments retransmitted, never acknowledged; other connections continue",
     ruled_out="the broker and the network: packets arrive on other connections to it, and of the same host, afterwards",
     advice="set connections.max.idle.ms of the client (default 540000) below the idle limit of the firewall, NAT or "

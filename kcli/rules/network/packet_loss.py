@@ -53,7 +53,7 @@ WHERE h.resent >= 8 AND h.resent >= 0.004 * h.segments AND h.sacks >= 2 AND h.sa
         "others_share",
         "clients",
     ),
-    says="the network to {host} loses packets: {resent} of {segments} segments retransmitted, {sacks} acknowledgements "
+    text="the network to {host} loses packets: {resent} of {segments} segments retransmitted, {sacks} acknowledgements "
     "report gaps (SACK), {holes} gaps in the capture, waits up to {longest_wait_ms} ms; {clients}",
     ruled_out="a tap that missed packets: receivers report the gaps",
     absent={"slow-reader": "closed receive windows"},

@@ -37,7 +37,7 @@ HAVING count(*) >= 3 AND count(*) >= 2 * coalesce(f.connections, 0)
 """,
     subject={"host": "host", "client": "clients"},
     evidence=("direction", "stopped", "holes", "sacks", "clients"),
-    says="large packets {direction} {host} do not get through: on {stopped} connections of {clients} bytes are "
+    text="large packets {direction} {host} do not get through: on {stopped} connections of {clients} bytes are "
     "missing, the receiver asks for them (SACK, {sacks} times), and no retransmission arrives; small packets pass",
     ruled_out="a tap that missed packets (the receiver misses them, too), random loss (a retransmission would "
     "arrive)",

@@ -88,7 +88,7 @@ FROM far h LEFT JOIN own w ON w.address = h.host
 """,
     subject={"host": "host", "client": "clients", "group": "groups"},
     evidence=("trip_ms", "median_trip_ms", "usual_ms", "others_ms", "connections", "broker_ms", "clients"),
-    says="host {host} {away}{others}): {clients}{itself}",
+    text="host {host} {away}{others}): {clients}{itself}",
     absent={"slow-broker": "a slow broker", "packet-loss": "loss"},
     advice="move the client or a broker closer; use larger batches, more requests in flight, larger socket "
     "buffers (send.buffer.bytes, receive.buffer.bytes)",

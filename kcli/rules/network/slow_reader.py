@@ -35,7 +35,7 @@ WHERE zero_windows >= 5 AND closed_seconds >= 0.5 AND closed_seconds >= 0.03 * s
 """,
     subject={"client": "client_id", "host": "host", "group": "groups"},
     evidence=("zero_windows", "closed_seconds", "bytes_per_second", "large_answers", "large_answer_ms", "seconds"),
-    says="{client_id} reads its socket slowly: its receive window was closed {zero_windows} times, "
+    text="{client_id} reads its socket slowly: its receive window was closed {zero_windows} times, "
     "{closed_seconds} s in all{large}",
     ruled_out="the broker and the network: they wait that long for the client's TCP window",
     advice="look at the client's CPU and threads (throttled, swapping, GC), receive.buffer.bytes; use smaller "

@@ -66,7 +66,7 @@ LEFT JOIN client_hosts w ON s.client_id = w.client_id
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "host": "hosts"},
     evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds"),
-    says="{client_id}: the timestamps of {batches} batches to {topic} are {hours} h {way} the packets, all alike; "
+    text="{client_id}: the timestamps of {batches} batches to {topic} are {hours} h {way} the packets, all alike; "
     "{refused} refused (INVALID_TIMESTAMP)",
     ruled_out="old data that is caught up on: the difference varies by {spread_seconds} s in all",
     advice="{first_look}{remedy} the host of {client_id}; whether brokers take such records is set by "

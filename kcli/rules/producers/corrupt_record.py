@@ -99,7 +99,7 @@ FROM written
 """,
     subject={"topic": "topic", "partition": "partitions", "broker": "broker", "client": "clients"},
     evidence=("batches", "times", "base_offset", "last_offset", "bytes", "refused", "checksum", "halted"),
-    says="{place}: {batches} batches whose checksum is {checksum}, {how}; {did} {clients}",
+    text="{place}: {batches} batches whose checksum is {checksum}, {how}; {did} {clients}",
     ruled_out="batches that the limit of a Fetch cuts, and those whose packets are missing",
     advice="{advised}",
     see='sql "SELECT api, client_id, partition, base_offset, last_offset, size_in_bytes FROM record_batches p '

@@ -108,7 +108,7 @@ HAVING sum(batches) >= 3
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("batches", "records"),
-    says="{client_id} wrote records to {topic} twice by retries, {batches} times, {how} ({records} records too "
+    text="{client_id} wrote records to {topic} twice by retries, {batches} times, {how} ({records} records too "
     "many): it has no producer id",
     ruled_out="{not_so}",
     advice="set enable.idempotence to true (the default of Java since 3.0; librdkafka needs it set), and a "

@@ -191,7 +191,7 @@ FROM found
         "transaction_timeout_ms",
         "ends_by_itself_at",
     ),
-    says="{partition}: the last stable offset stays at {last_stable_offset} for {stands_seconds} s {growth}: {who} "
+    text="{partition}: the last stable offset stays at {last_stable_offset} for {stands_seconds} s {growth}: {who} "
     "(transactional.id {transactional_id}, producer id {producer_id}) {state}; {held_back} records held back from "
     "{readers} readers (read_committed)",
     ruled_out="the consumers: that offset comes from the broker",

@@ -62,7 +62,7 @@ WHERE t.most / t.bytes >= least(2.5 / greatest(coalesce(c.known, 0), coalesce(e.
 """,
     subject={"partition": "partition", "topic": "topic", "client": "client_id"},
     evidence=("bytes", "records", "share", "records_share", "used", "partitions"),
-    says="{partition} gets {percent} % of the bytes that {client_id} writes to {topic}, "
+    text="{partition} gets {percent} % of the bytes that {client_id} writes to {topic}, "
     "{fair_percent} % would be its share of {partitions} partitions ({hot_records} of {records} records)",
     ruled_out="a short sample: {batches} batches in {seconds} s",
     advice="choose another key or partitioner; split the key that most records have (a suffix), or aggregate it before",

@@ -77,7 +77,7 @@ LEFT JOIN stamped s ON t.client_id = s.client_id AND t.topic = s.topic
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "batches", "errors", "message", "record", "ahead_hours", "seconds"),
-    says="{topic} refuses {refused} of {batches} batches of {client_id} as invalid ({errors}): {why}",
+    text="{topic} refuses {refused} of {batches} batches of {client_id} as invalid ({errors}): {why}",
     ruled_out="{not_so}",
     advice="{advised}",
     see="decode pcap {files} --client {client_id} --api Produce --errors",

@@ -103,7 +103,7 @@ JOIN ends e ON e.producer_id = l.producer_id AND e.ended_ns = l.ended_ns
         "partitions",
         "producer_id",
     ),
-    says="{client_id} (transactional.id {transactional_id}) had a transaction open for {open_seconds} s before it "
+    text="{client_id} (transactional.id {transactional_id}) had a transaction open for {open_seconds} s before it "
     "{outcome} it; {others} {usual_seconds} s. {readers} readers of {topics} (read_committed) waited "
     "{waited_seconds} s for up to {held_back} records",
     ruled_out="a transaction that never ends: it {outcome} this one",

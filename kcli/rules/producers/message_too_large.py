@@ -1,4 +1,4 @@
-"""Records larger than the topic takes."""
+"""Records larger than the topic accepts."""
 
 from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import CRITICAL, Rule
@@ -20,7 +20,7 @@ sizes AS (
   FROM refused p JOIN batches b ON {OF_BATCH}
   GROUP BY 1, 2
 ),
-taken AS (
+accepted AS (
   SELECT b.topic, max(b.size_in_bytes) AS largest_taken
   FROM batches b JOIN produced p ON {OF_BATCH}
   WHERE p.answered AND p.error IS NULL
@@ -40,13 +40,13 @@ SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS e
        CASE max(s.compression) WHEN 'none' THEN 'not compressed' ELSE max(s.compression) END AS packed
 FROM refused r
 LEFT JOIN sizes s ON r.client_id = s.client_id AND r.topic = s.topic
-LEFT JOIN taken t ON r.topic = t.topic
+LEFT JOIN accepted t ON r.topic = t.topic
 GROUP BY r.client_id, r.topic
 HAVING count(*) >= 2
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "errors", "largest", "smallest", "largest_taken", "compression", "seconds"),
-    says="{topic} refuses batches of {client_id}: {refused} times {errors}, up to {largest} bytes ({packed}); {taken}",
+    text="{topic} refuses batches of {client_id}: {refused} times {errors}, up to {largest} bytes ({packed}); {taken}",
     ruled_out="{not_so}",
     advice="make max.message.bytes of {topic} and max.request.size of {client_id} fit each other (then "
     "replica.fetch.max.bytes and fetch.max.bytes), set compression.type zstd, or send smaller records with a reference "

@@ -54,7 +54,7 @@ HAVING count(*) >= 10
     rests_on=("often", "read"),
     subject={"client": "client_id", "topic": "topic"},
     evidence=("batches", "rounds", "records", "seconds"),
-    says="{client_id} writes to {topic} what was read from {topic}: {batches} batches, byte for byte, up to {rounds} "
+    text="{client_id} writes to {topic} what was read from {topic}: {batches} batches, byte for byte, up to {rounds} "
     "times more ({records} records in {seconds} s): they go round in a circle",
     ruled_out="retries: each was answered before it was sent again",
     advice="stop one direction of the mirror; let names tell where records come from (DefaultReplicationPolicy), or "

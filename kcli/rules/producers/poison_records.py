@@ -16,7 +16,7 @@ WHERE records > 0
 """,
     subject={"client": "clients", "topic": "topic", "partition": "partitions"},
     evidence=("part", "records", "readable", "reasons", "schemas", "places", "writers", "readers"),
-    says="{topic}: {records} of its {part}s{by_whom} can't be read, {readable} can: {reasons}; "
+    text="{topic}: {records} of its {part}s{by_whom} can't be read, {readable} can: {reasons}; "
     "partition@offset {places}{for_whom}",
     advice="look at the serializer of the producer and the subject {topic}-{part} of the registry; "
     "a consumer that stops there needs a handler of errors (a dead letter topic), or has to seek past the record",

@@ -87,7 +87,7 @@ HAVING bool_or(coalesce(proven, false))
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions"},
     evidence=("refused", "errors", "how", "lost", "seconds"),
-    says="{topic} misses batches of {client_id}: {refused} refused ({errors}), {how}{back}",
+    text="{topic} misses batches of {client_id}: {refused} refused ({errors}), {how}{back}",
     ruled_out="batches that overtook each other, which a retry repairs",
     advice="records may be lost: an unclean leader election, or records deleted (retention) before the producer's next "
     "batch; check unclean.leader.election.enable and the producer's log; restart the producer",

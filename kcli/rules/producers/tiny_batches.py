@@ -100,7 +100,7 @@ WHERE of_one >= 200 AND of_one / seconds >= 90
         "mean_ms",
         "transactions",
     ),
-    says="{client_id}: {per_second} Produce requests a second with {records_per_request} records each "
+    text="{client_id}: {per_second} Produce requests a second with {records_per_request} records each "
     "({bytes_per_request} bytes), {requests} in {seconds} s{of_time}{in_transactions}",
     ruled_out="{not_so}",
     advice="set linger.ms 5 to 50, batch.size 64 kB or more, compression.type lz4 or zstd; "

@@ -155,7 +155,7 @@ WHERE topic_ids >= 2 OR back_to_start >= 1 OR shrunk >= 1 OR (deletes >= 1 AND c
 """,
     subject={"topic": "topic", "client": "clients"},
     evidence=("errors", "names", "topic_ids", "back_to_start", "deletes", "creates", "deleters", "shrunk", "clients"),
-    says="{topic} {what} ({changes}): {proof}{errors} times {names} to {clients}",
+    text="{topic} {what} ({changes}): {proof}{errors} times {names} to {clients}",
     ruled_out="a topic that never existed",
     advice=f"first find who deletes it: a capture of all brokers shows that, as any may be asked; {INSTEAD}",
     see="decode pcap {files} --topic {topic} --errors",

@@ -76,7 +76,7 @@ GROUP BY transactional_id, client_id
     rests_on=("late",),
     subject={"transactionalId": "transactional_id", "client": "client_id"},
     evidence=("refused", "errors", "apis", "ended", "open_seconds", "transaction_timeout_ms"),
-    says="{client_id} takes longer for a transaction than its transaction.timeout.ms ({transaction_timeout_ms}): the "
+    text="{client_id} takes longer for a transaction than its transaction.timeout.ms ({transaction_timeout_ms}): the "
     "coordinator aborted {refused} of transactional.id {transactional_id} meanwhile, and refused the requests after "
     "that ({apis}: {errors}), after up to {open_seconds} s; {ended} ended well",
     ruled_out="another producer with the same transactional.id",

@@ -121,7 +121,7 @@ WHERE in_turn >= enough OR was_at_work IS NOT NULL
 """,
     subject={"transactionalId": "transactional_id", "client": "clients"},
     evidence=("begins", "connections", "in_turn", "first_epoch", "last_epoch", "fenced", "errors", "clients"),
-    says="transactional.id {transactional_id} {state} ({clients}): "
+    text="transactional.id {transactional_id} {state} ({clients}): "
     "{begins} InitProducerId on {connections} connections in turn, {fenced} requests fenced ({errors})",
     ruled_out="a restart of one producer: {proof}",
     advice="give each instance its own transactional.id (the same one again only when it restarts)",

@@ -43,7 +43,7 @@ FROM aborting a LEFT JOIN written w ON a.transactional_id = w.transactional_id
     rests_on=("aborting",),
     subject={"transactionalId": "transactional_id", "client": "clients", "topic": "topics"},
     evidence=("aborted", "ended", "records", "seconds"),
-    says="{clients} aborts its transactions (transactional.id {transactional_id}): {aborted} of {ended} in {seconds} s"
+    text="{clients} aborts its transactions (transactional.id {transactional_id}): {aborted} of {ended} in {seconds} s"
     "{lost}",
     ruled_out="the coordinator: the producer itself asks for each abort",
     advice="look into the log of {clients}: which exception makes it abort? If it is always at the same record (its "

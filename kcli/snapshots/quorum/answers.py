@@ -16,8 +16,8 @@ class ControllerAnswer:
     """A controller's response.
 
     address: of the controller; error: why it did not respond; is_certificate: the error is about a certificate; node:
-    its id, if known leader, epoch: from its response; leader -1: it knows none; quorum: its DescribeQuorum, if it leads
-    cluster_id; controllers: {address: node id} from its response
+    its id, if known; leader, epoch: from its response; leader -1: it knows none; quorum: its DescribeQuorum, if it
+    leads; cluster_id; controllers: {address: node id} from its response
     """
 
     address: str

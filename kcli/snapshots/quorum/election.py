@@ -16,8 +16,8 @@ from kcli.snapshots.quorum.voters import VoterKey
 class Quorum:
     """A quorum by its present nodes.
 
-    cluster_id: that of most nodes; voters: as the longest log of the cluster has them, else any other node best: the
-    node with the longest log, by epoch, among the cluster's voters, or among all its nodes if no voter is present
+    cluster_id: that of most nodes; voters: as the longest log of the cluster has them, else any other node; best: the
+    node with the longest log, by epoch, among the cluster's voters, or among all its nodes if no voter is present;
     electable: the ids of nodes that can be elected
     """
 

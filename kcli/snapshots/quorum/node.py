@@ -140,7 +140,7 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
         raise InputError(NOTHING, file=path)
     runs, cut = recovered(segments)
     logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect, cut)
-    if newest is not None and newest[0].end_offset >= (runs[-1].end if runs else 0):
+    if newest is not None and newest[0].end_offset > (runs[-1].end if runs else 0):  # then Kafka drops the log
         end = newest[0].end_offset
         runs = [EpochRun(newest[0].epoch, end, end)]
     stopper = refusal(folder, newest[1] if newest else None)

@@ -20,13 +20,13 @@ class FolderSurvey:
     """A survey of a folder.
 
     ids: of the finished snapshots, in order; files: these snapshots and the segments; spans: of the log, with
-    boundaries where files begin and end; log: all spans as one; begin, end: of the log, or of the newest snapshot
-    without one problems: errors of reading the log; being_written: bytes of a batch at the log's end that its node is
-    writing
+    boundaries where files begin and end; log: all spans as one; begin, end: of the log, or of the newest snapshot if
+    there is no log; problems: errors of reading the log; being_written: bytes of a batch at the log's end that its node
+    is writing
     """
 
     def __init__(self, folder: Path, dialect: str | None = None) -> None:
-        self.folder, decoder = folder, Decoder(dialect)
+        self.folder, self.decoder = folder, Decoder(dialect)
         listing = listing_of(folder)
         self.ids: list[SnapshotId] = sorted(name.id for _, name in listing.snapshots)
         self.latest = self.ids[-1].end_offset if self.ids else 0
@@ -34,17 +34,7 @@ class FolderSurvey:
         self.spans: Sequence[LogSpan] = log_spans([0, *bases, *(each.end_offset for each in self.ids)])
         self.problems: list[InputError] = []
         self.being_written = 0
-        ends = []
-        for name, base in listing.segments:
-            with open_file(str(folder / name)) as file:
-                wrong: list[str] = []
-                end, fault = count_segment(self.spans, file.data, decoder, wrong, file.mapped)
-                if fault is not None and base == bases[-1] and fault.code == "cut" and grows(file):
-                    self.being_written = fault.left
-                elif fault is not None:
-                    wrong.append(f"at byte {fault.position}: {fault.reason}")
-                ends.append(max(base, end))
-                self.problems += [InputError(text, file=file.path) for text in wrong[-MOST:]]
+        ends = [max(base, self.count(name, base == bases[-1])) for name, base in listing.segments]
         self.log = total(self.spans)
         self.begin = bases[0] if bases else self.latest
         self.end = max([self.latest, *ends])
@@ -56,6 +46,18 @@ class FolderSurvey:
             LogFile(name, (folder / name).stat().st_size, 0, each.id.end_offset, each.id)
             for name, each in listing.snapshots
         ]
+
+    def count(self, name: str, is_last: bool) -> int:
+        """Count the records of a segment in `spans`; return the offset after its last record."""
+        wrong: list[str] = []
+        with open_file(str(self.folder / name)) as file:
+            end, fault = count_segment(self.spans, file.data, self.decoder, wrong, file.mapped)
+            if fault is not None and is_last and fault.code == "cut" and grows(file):
+                self.being_written = fault.left
+            elif fault is not None:
+                wrong.append(f"at byte {fault.position}: {fault.reason}")
+            self.problems += [InputError(text, file=file.path) for text in wrong[-MOST:]]
+        return end
 
     @property
     def since(self) -> list[LogSpan]:

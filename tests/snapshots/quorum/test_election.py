@@ -68,6 +68,17 @@ def test_where_logs_part(tmp_path: Path) -> None:
         assert common_end(*nodes) == common_end(*reversed(nodes)) == expected
 
 
+def test_only_a_snapshot_beyond_the_log_replaces_it(tmp_path: Path) -> None:
+    """One at the log's end leaves the epochs before it, which another log may end in."""
+    path = make_node(tmp_path, 1, (1, 40), (2, 60))
+    other = read_node(make_node(tmp_path, 2, (1, 40)))
+    for end, runs in ((60, [(1, 0, 40), (2, 40, 60)]), (70, [(2, 70, 70)])):
+        (Path(path) / "__cluster_metadata-0" / f"{end:020d}-{2:010d}.checkpoint").write_bytes(b"")
+        node = read_node(path)
+        assert [(run.epoch, run.start, run.end) for run in node.runs] == runs
+        assert common_end(node, other) == (40 if end == 60 else 0)
+
+
 def test_another_directory_has_no_vote(tmp_path: Path) -> None:
     good = [make_node(tmp_path, number, (1, 50)) for number in (1, 2)]
     bad = make_node(tmp_path, 3, (1, 50), directory=OTHER)

@@ -122,6 +122,14 @@ def voter_controls(number: int) -> list[Control]:
     return [Control(0, 0, 0, kind, 0, value) for kind, value in values.items()]
 
 
+def test_the_last_record_about_voters_counts() -> None:
+    """It may be in the first of the segments after the snapshot."""
+    found = directory({98: (2,), 99: (2,)})
+    found.snapshots = [examine(memoryview(snapshot(image(end_offset=98))), f"{98:020d}-{2:010d}.checkpoint")]
+    found.snapshots[0].controls, found.segments[0].controls = voter_controls(1), voter_controls(2)
+    assert [each.id for each in found.voters] == [2]
+
+
 def test_every_rule_can_speak() -> None:
     spoken = {rule for _, rule in reported(directory({10: (1,), 12: (0,)}, ("11-3",)))}
     spoken |= {rule for _, rule in reported(directory({0: (1, 2)}, epochs=(EpochEntry(1, 0),)))}
