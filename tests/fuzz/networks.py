@@ -4,7 +4,6 @@ import random
 import struct
 
 from kcli.core.capture.packets import dissected
-from kcli.grammar.files import network, packet_outcomes
 from kcli.grammar.files.proxy_protocol import SIGNATURE
 from tests.capture.decoding import as_values
 from tests.capture.messages import metadata
@@ -14,6 +13,8 @@ from tests.capture.wires import Packet, Wire, pcap
 from tests.fuzz.damage import damaged
 from tests.fuzz.tls import SUITES, change, cut, decoded, double, folder, lose, swap, talk
 from tests.oracle.captures import each_reader
+from tests.oracle.tcp.dissection import dissect
+from tests.oracle.tcp.packet_outcomes import NoSegment
 
 __all__ = ["late_keys", "proxy_headers", "tunnels"]
 
@@ -43,8 +44,8 @@ def tunnels(rng: random.Random) -> bytes:
 
 def check(link: int, data: bytes, length: int) -> None:
     """The core finds in a packet what the grammar does."""
-    made, found = dissected(data, link, length), network.dissect(link, data, length)
-    if isinstance(found, packet_outcomes.NoSegment):
+    made, found = dissected(data, link, length), dissect(link, data, length)
+    if isinstance(found, NoSegment):
         assert made[0] == KINDS[found]
         assert found in ("cut", "fragment") or made[1] == found.unread
     else:

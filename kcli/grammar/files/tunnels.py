@@ -3,7 +3,7 @@
 Link layers, including PKTAP and PFLOG: the LINKTYPE_ registry of tcpdump.org. 802.2 with SNAP (RFC 1042), 802.1BR,
 802.1ah; PPP (RFC 1661, 1662), PPPoE (RFC 2516); MPLS (RFC 3032, 4385); GRE (RFC 2784, 2890, 2637); ERSPAN
 (draft-foschiano-erspan); VXLAN (RFC 7348, draft-ietf-nvo3-vxlan-gpe); Geneve (RFC 8926); NSH (RFC 8300); EtherIP (RFC
-3378). kcli.grammar.files.network reads them.
+3378). The core reads them in core/capture/packets.h.
 """
 
 from construct import BitsInteger, BitStruct, Bytes, Bytewise, Flag, Int8ub, Int16ub, Int32ub, Int32ul, Octet, Struct
@@ -64,14 +64,6 @@ pktap = Struct("size" / Int32ul, "kind" / Int32ul, "link" / Int32ul, "interface"
 pktap_big = Struct("size" / Int32ub, "kind" / Int32ub, "link" / Int32ub, "interface" / Bytes(8))
 pflog = Struct("size" / Int8ub, "family" / Int8ub, "action" / Int8ub, "reason" / Int8ub, "interface" / Bytes(16))
 
-IP_TYPES = (0x0800, 0x86DD)
-VLAN_TYPES = (0x8100, 0x88A8, 0x9100)
-INNER_TYPES = {  # EtherTypes of a frame after an MPLS label, which does not tell whether a control word precedes it
-    *IP_TYPES, *VLAN_TYPES, 0x0806, 0x8847, 0x8848, 0x8864, 0x8926, 0x893F, 0x8909, 0x894F, 0x88E7,
-}  # fmt: skip
-ETHERNET_TYPE, ERSPAN_2, ERSPAN_3 = 0x6558, 0x88BE, 0x22EB
-LEAST_TYPE = 1536  # smaller numbers are lengths of 802.3 frames
-
 # The tunnels in `unread`, by their numbers in packets.h.
 TUNNELS = ("", "VXLAN", "Geneve", "GRE", "ERSPAN", "IP in IP", "PPPoE", "MPLS", "NSH", "EtherIP")
 
@@ -105,11 +97,6 @@ REGISTRIES: tuple[tuple[str, dict[int, str]], ...] = (
     ("link type", LINK_TYPES),
 )  # fmt: skip
 NAMELESS, ETHERTYPE, IP_PROTOCOL, UDP_PORT, PPP_PROTOCOL, LLC_SAP, LINK_TYPE = range(len(REGISTRIES))
-
-
-def unread_code(tunnel: str, registry: int, number: int) -> int:
-    """Return the number of an unread protocol, as KC_UNREAD of packets.h."""
-    return TUNNELS.index(tunnel) << 24 | registry << 16 | number
 
 
 def unread_name(code: int) -> tuple[str, str]:

@@ -6,8 +6,10 @@ import pytest
 
 from kcli.capture.io.packet_writing import MOST_PAYLOAD, PacketStream, checksum, file_start
 from kcli.core.capture.checksums import sum_of
-from kcli.grammar.files import network, packet_outcomes
+from kcli.grammar.files import network
 from tests.capture.decoding import as_values, pieces
+from tests.oracle.tcp.dissection import dissect
+from tests.oracle.tcp.packet_outcomes import TcpSegment
 from tests.oracle.tcp.packets import ReferenceReader
 
 ENDS = [
@@ -51,8 +53,8 @@ def test_headers_and_checksums(client: tuple[str, int], server: tuple[str, int])
     got, expected = [b"", b""], [0, 0]
     for ns, packet in packets_of(data):
         assert TIME <= ns <= TIME + 62
-        segment = network.dissect(101, packet, len(packet))
-        assert isinstance(segment, packet_outcomes.TcpSegment)
+        segment = dissect(101, packet, len(packet))
+        assert isinstance(segment, TcpSegment)
         direction = segment.ends[0][1] == 9092
         assert segment.seq == expected[direction]
         assert segment.ack == (expected[1 - direction] if segment.flags & network.ACK else 0)
@@ -103,7 +105,7 @@ def test_sequence_numbers_begin_again() -> None:
     stream.begin(TIME)
     stream.next[1] = (1 << 32) - 3
     data = file_start("x") + stream.data(1, TIME, b"abcdef") + stream.data(1, TIME, b"g") + stream.data(0, TIME, b"h")
-    segments = [network.dissect(101, packet, len(packet)) for _, packet in packets_of(data)]
+    segments = [dissect(101, packet, len(packet)) for _, packet in packets_of(data)]
     assert [each.seq for each in segments] == [(1 << 32) - 3, 3, 1]  # type: ignore[union-attr]
     assert segments[2].ack == 4  # type: ignore[union-attr]
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from kcli.grammar.files import capture_formats, network, packet_outcomes
+from kcli.grammar.files import capture_formats
 from tests.capture.wires import ACK, ethernet, ip4, ip6, segment
+from tests.oracle.tcp.dissection import dissect
+from tests.oracle.tcp.packet_outcomes import TcpSegment
 
 V4 = ip4("10.0.0.1", "10.0.0.2", segment(1234, 9092, 7, 9, ACK, b"payload"))
 HERE, THERE = bytes(15) + b"\1", bytes(15) + b"\2"
@@ -66,8 +68,8 @@ OTHERS = {
 @pytest.mark.parametrize("name", PACKETS)
 def test_a_segment_is_found(name: str) -> None:
     link, data = PACKETS[name]
-    found = network.dissect(link, data, len(data))
-    assert isinstance(found, packet_outcomes.TcpSegment)
+    found = dissect(link, data, len(data))
+    assert isinstance(found, TcpSegment)
     assert (found.seq, found.ack, found.flags, found.data, found.length) == (7, 9, ACK, b"payload", 7)
     assert [port for _, port in found.ends] == [1234, 9092]
 
@@ -75,13 +77,13 @@ def test_a_segment_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_no_segment_is_named(name: str) -> None:
     link, data, why = OTHERS[name]
-    assert network.dissect(link, data, len(data)) == why
+    assert dissect(link, data, len(data)) == why
 
 
 def test_a_cut_packet_keeps_the_length_it_had() -> None:
     whole = ethernet(V4)
-    found = network.dissect(1, whole[:-5], len(whole))
-    assert isinstance(found, packet_outcomes.TcpSegment)
+    found = dissect(1, whole[:-5], len(whole))
+    assert isinstance(found, TcpSegment)
     assert (found.data, found.length) == (b"pa", 7)
 
 

@@ -6,9 +6,11 @@ from itertools import product
 import pytest
 
 from kcli.core.capture.packets import dissected
-from kcli.grammar.files import network, packet_outcomes, tunnels
+from kcli.grammar.files import tunnels
 from tests.capture.tunnels import LINKS, TUNNELS, carried, erspan2, udp4, vlan, vxlan
 from tests.capture.wires import ACK, ethernet, ip4, ip6, segment
+from tests.oracle.tcp.dissection import dissect
+from tests.oracle.tcp.packet_outcomes import NoSegment, TcpSegment
 
 TCP = segment(1234, 9092, 7, 9, ACK, b"payload")
 FRAMES = {
@@ -19,10 +21,10 @@ ONLY_IP4 = ("vxlan-gpe with IPv4",)
 ABOUT_IP = {*ONLY_IP4, "pptp", "IP in IPv4", "IP in IPv6", "pppoe", "mpls", "mpls in udp", "nsh with IP"}
 
 
-def check(link: int, data: bytes) -> packet_outcomes.TcpSegment:
+def check(link: int, data: bytes) -> TcpSegment:
     """The segment that the grammar finds; the core finds the same."""
-    found = network.dissect(link, data, len(data))
-    assert isinstance(found, packet_outcomes.TcpSegment), getattr(found, "unread", None)
+    found = dissect(link, data, len(data))
+    assert isinstance(found, TcpSegment), getattr(found, "unread", None)
     assert (found.seq, found.ack, found.flags, found.data, found.length) == (7, 9, ACK, b"payload", 7)
     same(link, data, len(data))
     return found
@@ -30,8 +32,8 @@ def check(link: int, data: bytes) -> packet_outcomes.TcpSegment:
 
 def same(link: int, data: bytes, length: int) -> None:
     """The core finds in a packet what the grammar does."""
-    found, made = network.dissect(link, data, length), dissected(data, link, length)
-    if isinstance(found, packet_outcomes.NoSegment):
+    found, made = dissect(link, data, length), dissected(data, link, length)
+    if isinstance(found, NoSegment):
         words = {"other": 0, "cut": 2, "fragment": 3, "link": 4}
         assert made[0] == words[found], (found, made)
         assert found in ("cut", "fragment") or made[1] == found.unread, (tunnels.unread_name(made[1]), found.unread)
@@ -126,7 +128,7 @@ UNREAD = {
 @pytest.mark.parametrize("name", UNREAD)
 def test_what_stays_unread_has_a_name(name: str) -> None:
     link, data, expected = UNREAD[name]
-    found = network.dissect(link, data, len(data))
-    assert isinstance(found, packet_outcomes.NoSegment)
+    found = dissect(link, data, len(data))
+    assert isinstance(found, NoSegment)
     assert tunnels.unread_name(found.unread) == expected
     same(link, data, len(data))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kcli.grammar.files import network, packet_outcomes
+from kcli.grammar.files import network
 from kcli.redact.draft import DraftPacket
 from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import PUSH, ConnectionDraft
@@ -18,6 +18,7 @@ from tests.oracle.redact.places import Places
 from tests.oracle.tcp.engine import IGNORED, ReferenceEngine
 from tests.oracle.tcp.flows import End, Flow
 from tests.oracle.tcp.out_of_order import FlowSegment
+from tests.oracle.tcp.packet_outcomes import TcpSegment
 from tests.oracle.tcp.packets import Packet
 from tests.oracle.tcp.reassembly import Reassembly
 from tests.oracle.tcp.streams import Streams
@@ -54,7 +55,7 @@ class ReferenceDraftEngine(ReferenceEngine):
         """What knows the current connection: itself."""
         return self
 
-    def segment(self, packet: Packet, found: packet_outcomes.TcpSegment) -> None:
+    def segment(self, packet: Packet, found: TcpSegment) -> None:
         """See ReferenceEngine."""
         data = blank_packet(packet.link, packet.data, found, self.names, self.keep)
         self.packet_here = DraftPacket(packet.ns, packet.link, 0, packet.length, found.places, CAPTURED, data)

@@ -7,10 +7,11 @@ Ports, sequence numbers, flags, windows, times to live and VLAN tags stay. Of TC
 """
 
 from kcli.capture.io.packet_writing import checksum
-from kcli.grammar.files import network, packet_outcomes
 from kcli.redact.batches import BLANK
 from kcli.redact.pseudonyms import Pseudonyms
 from tests.oracle.checksums import sum_of
+from tests.oracle.tcp.dissection import AUTHENTICATION, FRAGMENT, TCP
+from tests.oracle.tcp.packet_outcomes import TcpSegment
 
 ETHERNET, SLL, SLL2 = 1, 113, 276  # LINKTYPE_
 MAC = 6
@@ -24,9 +25,7 @@ KNOWN_OPTIONS = {2: 4, 3: 3, 4: 2, 8: 10}  # sizes: segment size, window scale, 
 SACK, NOP = 5, 1
 
 
-def blank_packet(
-    link: int, data: bytes, segment: packet_outcomes.TcpSegment, names: Pseudonyms, keep: bool
-) -> bytearray:
+def blank_packet(link: int, data: bytes, segment: TcpSegment, names: Pseudonyms, keep: bool) -> bytearray:
     """A packet with its headers redacted and a blank payload, of the same size. keep: addresses stay."""
     ip, tcp, payload = segment.places
     out = bytearray(len(data))
@@ -63,10 +62,10 @@ def header_size(ip: bytes | bytearray) -> int:
 
 def copy_extensions(out: bytearray, data: bytes, kind: int, at: int, tcp: int) -> None:
     """Copy type and size of each of IP's extension headers, the first of which is at `at`."""
-    while at < tcp and kind != network.TCP:
+    while at < tcp and kind != TCP:
         out[at : at + 2] = data[at : at + 2]
-        size = (data[at + 1] + 2) * 4 if kind == network.AUTHENTICATION else (data[at + 1] + 1) * 8
-        kind, at = data[at], at + (8 if kind == network.FRAGMENT else size)
+        size = (data[at + 1] + 2) * 4 if kind == AUTHENTICATION else (data[at + 1] + 1) * 8
+        kind, at = data[at], at + (8 if kind == FRAGMENT else size)
 
 
 def clean_options(options: bytes) -> bytes:
@@ -100,5 +99,5 @@ def set_checksums(packet: bytearray, places: tuple[int, int, int], length: int) 
     at = slice(tcp + TCP_CHECKSUM, tcp + TCP_CHECKSUM + 2)
     packet[at] = b"\0\0"
     if end <= len(packet):
-        pseudo = addresses + (end - tcp).to_bytes(4, "big") + network.TCP.to_bytes(4, "big")
+        pseudo = addresses + (end - tcp).to_bytes(4, "big") + TCP.to_bytes(4, "big")
         packet[at] = checksum(sum_of(bytes(pseudo + packet[tcp:end]))).to_bytes(2, "big")

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from kcli.capture.io import ranges
-from kcli.grammar.files import network, packet_outcomes
 from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import clean_segment
 from tests.capture.wires import ACK, ethernet, ip4, ip6, segment
 from tests.oracle.checksums import sum_of
 from tests.oracle.redact.headers import blank_packet, set_checksums
+from tests.oracle.tcp.dissection import dissect
+from tests.oracle.tcp.packet_outcomes import TcpSegment
 
 NAMES = Pseudonyms(b"a key for tests, of 32 bytes ...")
 SECRET = b"payload-of-a-customer"
@@ -29,15 +30,13 @@ EVERY_KIND = [
 ]
 
 
-def dissected(link: int, data: bytes) -> packet_outcomes.TcpSegment:
-    found = network.dissect(link, data, len(data))
-    assert isinstance(found, packet_outcomes.TcpSegment)
+def dissected(link: int, data: bytes) -> TcpSegment:
+    found = dissect(link, data, len(data))
+    assert isinstance(found, TcpSegment)
     return found
 
 
-def redacted(
-    link: int, data: bytes, keep: bool = False
-) -> tuple[packet_outcomes.TcpSegment, packet_outcomes.TcpSegment, bytes]:
+def redacted(link: int, data: bytes, keep: bool = False) -> tuple[TcpSegment, TcpSegment, bytes]:
     found = dissected(link, data)
     made = blank_packet(link, data, found, NAMES, keep)
     set_checksums(made, found.places, len(data))
@@ -59,7 +58,7 @@ def test_every_kind(link: int, packet: bytes) -> None:
     check_sums(after, made)
 
 
-def check_sums(found: packet_outcomes.TcpSegment, made: bytes) -> None:
+def check_sums(found: TcpSegment, made: bytes) -> None:
     """What stands there makes the sum 0xFFFF, which is 0 there, as a receiver checks it (RFC 1071)."""
     ip, tcp, payload = found.places
     end = payload + found.length
@@ -73,8 +72,8 @@ def test_a_real_capture_has_the_same_checksums_where_nothing_changes(samples: Pa
     """Payload and addresses put back, they are what the sender's machine computed."""
     seen = 0
     for row in ranges.rows(str(samples / "ipv6.pcapng")):
-        found = network.dissect(row.link, row.data, row.length)
-        if isinstance(found, packet_outcomes.TcpSegment):
+        found = dissect(row.link, row.data, row.length)
+        if isinstance(found, TcpSegment):
             made = bytearray(row.data)
             set_checksums(made, found.places, row.length)
             check_sums(found, bytes(made))
@@ -98,8 +97,8 @@ def test_addresses_may_be_kept() -> None:
 
 def test_a_packet_that_was_cut_has_no_checksum_of_tcp() -> None:
     data = ethernet(ip4("10.1.2.3", "10.1.2.4", TCP))
-    found = network.dissect(1, data[:60], len(data))
-    assert isinstance(found, packet_outcomes.TcpSegment)
+    found = dissect(1, data[:60], len(data))
+    assert isinstance(found, TcpSegment)
     made = blank_packet(1, data[:60], found, NAMES, False)
     set_checksums(made, found.places, len(data))
     assert made[50:52] == b"\0\0" and sum_of(bytes(made[14:34])) == 0 and made[54:] == b"\xff" * 6

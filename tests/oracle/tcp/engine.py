@@ -7,9 +7,10 @@ from typing import Any, Protocol
 from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.kafka.events import WHY_GIVEN_UP, Kind
 from kcli.capture.tls.layer import TlsLayer
-from kcli.grammar.files import network, packet_outcomes
+from tests.oracle.tcp.dissection import dissect
 from tests.oracle.tcp.flows import End, Flow
 from tests.oracle.tcp.out_of_order import FlowSegment
+from tests.oracle.tcp.packet_outcomes import NoSegment, TcpSegment
 from tests.oracle.tcp.packets import DamagedError, Packet, ReferenceReader, ShortError
 from tests.oracle.tcp.reassembly import CUT, GAP, GIVEN_UP
 from tests.oracle.tcp.streams import Streams
@@ -144,8 +145,8 @@ class ReferenceEngine:
         self.wire_bytes += packet.length
         if self.first_ns is None:
             self.first_ns = packet.ns
-        found = network.dissect(packet.link, packet.data, packet.length)
-        if isinstance(found, packet_outcomes.NoSegment):
+        found = dissect(packet.link, packet.data, packet.length)
+        if isinstance(found, NoSegment):
             self.unread[found.unread] = self.unread.get(found.unread, 0) + 1
             self.others += found == "other"
             self.cuts += found == "cut"
@@ -154,7 +155,7 @@ class ReferenceEngine:
         else:
             self.segment(packet, found)
 
-    def segment(self, packet: Packet, found: packet_outcomes.TcpSegment) -> None:
+    def segment(self, packet: Packet, found: TcpSegment) -> None:
         """Take in a packet's TCP segment."""
         ends = [(found.version, *end) for end in found.ends]
         first, second = sorted(ends, key=lambda end: (end[1], end[2]))

