@@ -39,6 +39,15 @@ def test_a_batch_bigger_than_a_segment_has_one_of_its_own(log: Log) -> None:
     assert [each.base_offset for each in log.segments] == [0, 1, 2]
 
 
+def test_a_segment_has_no_offset_that_its_index_can_not_hold(log: Log) -> None:
+    """Its entries have the distance from the segment's first offset as an int32."""
+    append(log, "a")
+    log.make_room(10, 1 << 31)
+    assert len(log.segments) == 1
+    log.make_room(10, (1 << 31) + 1)
+    assert len(log.segments) == 2
+
+
 def test_each_offset_is_found_in_its_batch(log: Log) -> None:
     for _ in range(30):
         append(log, "a", "b", "c")
