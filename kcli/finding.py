@@ -73,6 +73,7 @@ class Finding:
         }
 
     def members(self, *names: str) -> dict[str, Any]:
+        """Return these attributes by name."""
         return {name: getattr(self, name) for name in names}
 
 
