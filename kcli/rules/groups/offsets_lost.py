@@ -75,7 +75,7 @@ FROM (
 """,
     subject={"group": "group_id", "client": "clients", "topic": "topics", "partition": "partitions"},
     evidence=("lost", "committed_offset", "seconds", "read_again", "skipped"),
-    says="group {group_id} had committed offsets of {lost} partitions, up to {committed_offset}, at {committed_at}; "
+    text="group {group_id} had committed offsets of {lost} partitions, up to {committed_offset}, at {committed_at}; "
     "{seconds} s later there were none{so_that}{removal}",
     ruled_out="a new group: it has committed in this capture; a coordinator that loads: that is another error",
     absent={"topic-recreated": "a recreated topic"},

@@ -61,7 +61,7 @@ GROUP BY client_id
     evidence=(
         "connections", "requests", "seconds", "mean_ms", "longest_ms", "alone_ms", "in_flight", "bytes_per_request",
     ),
-    says="{client_id} sends Produce requests faster than they are answered: with {in_flight} of them in flight on a "
+    text="{client_id} sends Produce requests faster than they are answered: with {in_flight} of them in flight on a "
     "connection each took {mean_ms} ms (up to {longest_ms} ms), though the broker answers one in {alone_ms} "
     "ms; {bytes_per_request} bytes each",
     ruled_out="a broker or followers that stand still: the responses come in a steady row",
