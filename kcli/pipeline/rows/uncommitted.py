@@ -2,7 +2,7 @@
 
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import partitions_in
-from kcli.pipeline.rows.group_calls import Who
+from kcli.pipeline.rows.group_calls import LeadingValues
 from kcli.pipeline.rows.single_rows import SingleRows
 
 NO_OFFSET = -1
@@ -14,7 +14,7 @@ def may_lack_offsets(response: bytes | None) -> bool:
     return response is not None and NO_OFFSET_BYTES in response
 
 
-def put_uncommitted(rows: SingleRows, item: Exchange, _who: Who) -> None:
+def put_uncommitted(rows: SingleRows, item: Exchange, _who: LeadingValues) -> None:
     """Put the partitions without a committed offset in an OffsetFetch response, which has one group or several."""
     answer = item.response or {}
     for group in answer.get("groups") or (answer,):
