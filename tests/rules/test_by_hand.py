@@ -629,17 +629,26 @@ def held_back(reader: Talk, records: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("timeout", "advised"),
+    ("timeout", "severity", "advised"),
     [
-        (1_500, r"it did not end by itself at \S+Z, as it had to \(transaction.timeout.ms 1500\): end it, kafka-t"),
-        (30_000, r"wait: the coordinator ends it by itself soon after \S+Z \(transaction.timeout.ms 30000\), 1\d"),
+        (
+            1_500,
+            CRITICAL,
+            r"it did not end by itself at \S+Z, as it had to \(transaction.timeout.ms 1500\): end it, kafka-t",
+        ),
+        (
+            30_000,
+            WARNING,
+            r"wait: the coordinator ends it by itself soon after \S+Z \(transaction.timeout.ms 30000\), 1\d",
+        ),
         (
             900_000,
+            CRITICAL,
             r"end it, kafka-t.* by itself it ends only at \S+Z \(transaction.timeout.ms 900000\); look at writer",
         ),
     ],
 )
-def test_when_a_transaction_ends_by_itself(timeout: int, advised: str, tmp_path: Path) -> None:
+def test_when_a_transaction_ends_by_itself(timeout: int, severity: str, advised: str, tmp_path: Path) -> None:
     writer, reader = Talk("writer", 46000), Talk("reader", 46001)
     who = {"transactionalId": "t", "transactionTimeoutMs": timeout, "producerId": -1, "producerEpoch": -1}
     writer.call(22, 4, who, {"errorCode": 0, "producerId": 6, "producerEpoch": 0})
@@ -653,7 +662,7 @@ def test_when_a_transaction_ends_by_itself(timeout: int, advised: str, tmp_path:
     finding = told(found(tmp_path, writer, reader), "hanging-transaction", client="writer", partition="orders-3")
     assert re.match(advised, finding.advice), finding.advice
     assert "--bootstrap-server 10.0.0.2:9092 abort --topic orders --partition 3 --start-offset 1234" in finding.advice
-    assert finding.evidence["transaction_timeout_ms"] == timeout
+    assert finding.evidence["transaction_timeout_ms"] == timeout and finding.severity == severity
 
 
 @pytest.mark.parametrize("until", [3, 26])

@@ -92,8 +92,10 @@ def test_an_unknown_producer_id_is_another_producers_or_expired(other: bool, cau
 
 @pytest.mark.parametrize("every", [1, 3])
 def test_a_producer_aborts_its_transactions(every: int, tmp_path: Path) -> None:
-    """Of those that commit two of three one hears nothing."""
-    talk = Talk("copier")
+    """Of those that commit two of three one hears nothing. It commits offsets of the group whose coordinator it asks
+    for.
+    """
+    talk = Talk("copier").call(10, 3, {"key": "crew", "keyType": 0}, {"nodeId": 1, "host": "10.0.0.2", "port": 9092})
     for number in range(36):
         who = {"transactionalId": "copy", "producerId": 7, "producerEpoch": 0, "committed": number % every != 0}
         talk.call(26, 3, who, {"errorCode": 0})
@@ -101,6 +103,7 @@ def test_a_producer_aborts_its_transactions(every: int, tmp_path: Path) -> None:
     if every == 1:
         finding = told(findings, "transactions-aborted", transactionalId="copy", client=["copier"])
         assert "36 of 36 in 17.6 s" in finding.text
+        assert (finding.subject["group"], finding.spares) == (["crew"], ())
     else:
         assert not findings
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.diagnose import diagnose
 from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND
 from tests.records.slips.making import batch_bytes
@@ -30,10 +31,16 @@ def queued(waiting: int, apart: int, value: bytes = b"v", throttle_ms: int = 0, 
 
 
 def test_many_small_requests_in_flight(tmp_path: Path) -> None:
-    finding = told(found(tmp_path, queued(40, 80 * MILLISECOND)), "queued-requests", client="writer")
+    finding = told(found(tmp_path, queued(60, 180 * MILLISECOND)), "queued-requests", client="writer")
     assert (finding.evidence["connections"], finding.evidence["requests"]) == (1, 160)
-    assert 35 < finding.evidence["in_flight"] < 41 and 79 < finding.evidence["alone_ms"] < 82
-    assert "each took 2,8" in finding.text
+    assert 48 < finding.evidence["in_flight"] < 61 and 179 < finding.evidence["alone_ms"] < 182
+    assert "each took 8,8" in finding.text, finding.text
+
+
+def test_a_short_queue_is_worth_a_word(tmp_path: Path) -> None:
+    assert not found(tmp_path, queued(40, 80 * MILLISECOND))
+    [finding] = diagnose([str(tmp_path / "a.pcap")]).findings
+    assert finding.finding == "queued-requests" and "each took 2,8" in finding.text
 
 
 @pytest.mark.parametrize(
@@ -47,4 +54,5 @@ def test_many_small_requests_in_flight(tmp_path: Path) -> None:
     ids=["few in flight", "large", "throttled", "a stall"],
 )
 def test_other_waits_are_no_queue(talk: Talk, tmp_path: Path) -> None:
-    assert "queued-requests" not in {each.finding for each in found(tmp_path, talk)}
+    found(tmp_path, talk)
+    assert "queued-requests" not in {each.finding for each in diagnose([str(tmp_path / "a.pcap")]).findings}

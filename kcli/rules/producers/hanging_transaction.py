@@ -9,7 +9,8 @@ from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 # between them. A transaction whose offset stood still and then moved on was ended, by its producer or, if that ends no
 # more transactions, by the coordinator. The offset is also the start offset with which an operator aborts the
 # transaction. The coordinator counts the timeout from the first partition added, and looks for expired transactions
-# every 10 s. Until its timeout a producer that still writes is at work, as Flink is between its checkpoints.
+# every 10 s. Until its timeout a producer that still writes is at work, as Flink is between its checkpoints. A
+# transaction that was begun in the capture and ends by itself soon after it is not critical yet.
 ABORT = (
     "kafka-transactions.sh --bootstrap-server {server:word} abort --topic {topic:word} --partition {partition_index} "
     "--start-offset {start_offset}"
@@ -154,7 +155,10 @@ found AS (
 SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
        CASE WHEN over THEN 'left a transaction open, which the coordinator ended'
             WHEN at_work THEN 'has a transaction open, and still writes' ELSE 'has a transaction open' END AS state,
-       CASE WHEN over THEN 'warning' WHEN at_work THEN 'info' ELSE 'critical' END AS severity,
+       CASE WHEN over THEN 'warning' WHEN at_work THEN 'info'
+            WHEN ends_by_itself_at BETWEEN end_ns - 10000000000 AND end_ns + {SOON_NS} THEN 'warning'
+            WHEN ends_by_itself_at IS NULL AND client_id IS NOT NULL AND stands_seconds < {DEFAULT_S} THEN 'warning'
+            ELSE 'critical' END AS severity,
        CASE WHEN high_watermark > high_before
             THEN concat('while the end grew from ', format_number(high_before, 0), ' to ',
                         format_number(high_watermark, 0))

@@ -5,6 +5,7 @@ from kcli.rules.rule import Rule
 # A broker works on one request of a connection at a time, so a producer that sends them faster than they are answered
 # makes a queue. It counts from the moment at which a connection has a request in flight to the one at which it has
 # none. Small requests count, as only these can be put together, and at least ten of them in flight: Java sends five.
+# A queue that is worked off, or shorter than a third of the usual request.timeout.ms, is worth a word only.
 # A broker, a follower or a network that stands still for half a second is another cause; its answers after that come in
 # a row. So is a quota, which holds the next request of the connection back.
 RULE = Rule(
@@ -20,7 +21,7 @@ WITH late AS (
   HAVING count(*) >= 50
 ),
 writers AS (
-  SELECT connection, avg(request_bytes) AS bytes
+  SELECT connection, avg(request_bytes) AS bytes, min(ns) AS from_ns, max(completed_ns) AS to_ns
   FROM calls
   WHERE api = 'PRODUCE' AND connection IN (SELECT connection FROM late)
   GROUP BY connection
@@ -53,7 +54,10 @@ queues AS (
 SELECT client_id, count(DISTINCT connection) AS connections, sum(requests) AS requests, max(seconds) AS seconds,
        sum(waited_ms) / sum(requests) AS mean_ms, max(longest_ms) AS longest_ms,
        sum(alone_ms) / sum(requests) AS alone_ms, sum(waited_ms) / sum(alone_ms) AS in_flight,
-       avg(bytes) AS bytes_per_request, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(waited_ms) AS weight
+       avg(bytes) AS bytes_per_request, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(waited_ms) AS weight,
+       CASE WHEN max(CASE WHEN longest_ms >= 10000 AND (to_ns - last_ns < 2000000000
+                                                        OR last_ns - first_ns > 0.5 * (to_ns - from_ns)) THEN 1
+                          ELSE 0 END) = 1 THEN 'warning' ELSE 'info' END AS severity
 FROM queues JOIN writers USING (connection)
 GROUP BY client_id
 """,

@@ -32,16 +32,24 @@ written AS (
   FROM aborting JOIN batches b ON b.producer_id BETWEEN least_id AND most_id AND b.ns BETWEEN first_ns AND last_ns
   WHERE b.api = 'PRODUCE' AND is_transactional AND NOT is_control AND array_contains(clients, b.client_id)
   GROUP BY transactional_id
+),
+-- the groups whose offsets it commits in its transactions: it asks for their coordinators
+read AS (
+  SELECT transactional_id, array_agg(DISTINCT group_id) AS groups
+  FROM aborting JOIN coordinator_asks c ON array_contains(clients, coalesce(c.client_id, ''))
+  WHERE group_id IS NOT NULL
+  GROUP BY transactional_id
 )
-SELECT a.*, records, topics, aborted AS weight,
+SELECT a.*, records, topics, groups, CASE WHEN groups IS NULL THEN 'lagging-consumer' END AS spares, aborted AS weight,
        CASE WHEN records > 0
             THEN concat('; ', records, ' records to ', concat_ws(', ', topics), ' were in these ', ended, ', and ',
                         CASE WHEN ended = aborted THEN 'none' ELSE 'few' END, ' reach readers with read_committed')
             ELSE '' END AS lost
 FROM aborting a LEFT JOIN written w ON a.transactional_id = w.transactional_id
+LEFT JOIN read r ON a.transactional_id = r.transactional_id
 """,
     rests_on=("aborting",),
-    subject={"transactionalId": "transactional_id", "client": "clients", "topic": "topics"},
+    subject={"transactionalId": "transactional_id", "client": "clients", "topic": "topics", "group": "groups"},
     evidence=("aborted", "ended", "records", "seconds"),
     text="{clients} aborts its transactions (transactional.id {transactional_id}): {aborted} of {ended} in {seconds} s"
     "{lost}",
@@ -50,5 +58,5 @@ FROM aborting a LEFT JOIN written w ON a.transactional_id = w.transactional_id
     "reader fetches the same offset again), skip that record or write it to a topic of its own",
     see="decode pcap {files} --client {clients} --api EndTxn",
     source="KIP-98: abortTransaction",
-    explains={"long-transaction": ("transactionalId",)},
+    explains={"long-transaction": ("transactionalId",), "lagging-consumer": ("group",)},
 )
