@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kcli.broker.clock import Clock
-from kcli.broker.configs import Configs
+from kcli.broker.configs import Configs, racks_of
 from kcli.broker.datadir import DataDir
 from kcli.broker.faults import FaultRule, Faults
 from kcli.broker.fetch.purgatory import CapturedMoment
@@ -88,6 +88,7 @@ class Broker:
         self.host = host
         first = self.configs.int("node.id")
         self.node_ids = list(node_ids or range(first, first + nodes))
+        self.racks = racks_of(self.configs, len(self.node_ids))
         self.faults = Faults(faults, seed, dialect)
         catalog(dialect)  # raises an error for an invalid dialect now, not at the first request
         self.dialect, self.release = dialect, None if release is None else catalog().release(release)
@@ -164,7 +165,7 @@ class Broker:
 
     async def _start_node(self, node_id: int, number: int) -> None:
         wanted = (each._replace(port=each.port and each.port + number) for each in self.listeners)
-        node = Node(self, node_id, self.host, wanted)
+        node = Node(self, node_id, self.host, wanted, self.racks[number])
         await node.start()
         self.nodes.append(node)
         self.replicas.listeners.append(node.changed)
@@ -300,7 +301,7 @@ class Broker:
             host, port = reached if each.host in WILDCARDS else each.host, each.listeners[listener].port
             if named is not None:
                 host, port = named[0], named[1] + number
-            rows.append({"nodeId": each.id, "host": host, "port": port, "rack": None})
+            rows.append({"nodeId": each.id, "host": host, "port": port, "rack": each.rack})
         return rows
 
     def _forget_topic(self, topic: Topic) -> None:

@@ -187,6 +187,7 @@ BROKER: Mapping[str, Config] = table(
     Config("compression.zstd.level", "3", ZSTD_LEVEL),
     fixed("connection.failed.authentication.delay.ms", "100", INT),
     fixed("connections.max.idle.ms", "600000", long_from(-1)),
+    fixed("broker.rack", None, STRING),
     fixed("connections.max.reauth.ms", "0", ANY_LONG),
     fixed("controller.snapshot.minimum.records", "0", LONG),
     fixed("default.replication.factor", "1", COUNT),
@@ -475,3 +476,15 @@ class TopicConfigs:
         self.down_converts = boolean(self.texts["message.downconversion.enable"])
         self.tiered = boolean(self.texts["remote.storage.enable"])
         self.settings = LogSettings(number["segment.bytes"], number["segment.ms"], number["index.interval.bytes"])
+
+
+def racks_of(configs: Configs, nodes: int) -> list[str | None]:
+    """Return the racks of so many nodes: broker.rack is that of all, or has one for each, separated by commas.
+
+    Raises UsageError for another number of them.
+    """
+    text = configs.text("broker.rack")
+    racks = [each.strip() for each in text.split(",")] if nodes > 1 else [text]
+    if len(racks) not in (1, nodes):
+        raise UsageError(f"broker.rack={text}: {len(racks)} racks: 1 or {nodes} expected, one for each node")
+    return [each or None for each in (racks if len(racks) == nodes else racks * nodes)]

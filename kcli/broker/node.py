@@ -27,11 +27,18 @@ MOST_SPARE = 8 << 20  # bytes of free buffers for long requests
 class Node:
     """A node of the cluster. id: its node.id; host: the address that it listens on; listeners: by name, with ports.
 
-    broker: the services that all nodes share. A node must be made in a running event loop.
+    rack: its broker.rack. broker: the services that all nodes share. A node must be made in a running event loop.
     """
 
-    def __init__(self, broker: Server, node_id: int, host: str, listeners: Iterable[ListenerOptions]) -> None:
-        self.broker, self.id, self.host = broker, node_id, host
+    def __init__(
+        self,
+        broker: Server,
+        node_id: int,
+        host: str,
+        listeners: Iterable[ListenerOptions],
+        rack: str | None = None,
+    ) -> None:
+        self.broker, self.id, self.host, self.rack = broker, node_id, host, rack
         self.listeners = {each.name: each for each in listeners}
         self.loop = asyncio.get_running_loop()
         self.connections: set[Connection] = set()

@@ -74,6 +74,7 @@ class Node(Protocol):
     """The node that serves a request."""
 
     id: int  # the node.id
+    rack: str | None  # its broker.rack
     purgatory: Purgatory  # the fetches that wait for records
     share_sessions: ShareSessions  # the share sessions (KIP-932)
     listeners: dict[str, ListenerOptions]  # the listeners by name, with their ports

@@ -13,7 +13,6 @@ auto.leader.rebalance.enable boolean = true
 background.threads int+ = 10
 broker.heartbeat.interval.ms int = 2000
 broker.id int = -1
-broker.rack string
 broker.session.timeout.ms int = 9000
 client.quota.callback.class class
 config.providers list+ =

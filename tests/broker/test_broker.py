@@ -79,10 +79,10 @@ def test_options_that_make_no_sense(options: dict[str, object], complaint: str) 
 
 def test_a_cluster_of_three() -> None:
     async def work() -> None:
-        async with talking(nodes=3) as talk:
+        async with talking(nodes=3, config={"broker.rack": "a,b,c"}) as talk:
             talk.broker.create_topic("t", 6, replication=2)
             answer = await talk(METADATA, 12, {"topics": [{"name": "t"}]})
-            assert [each["nodeId"] for each in answer["brokers"]] == [1, 2, 3]
+            assert [(each["nodeId"], each["rack"]) for each in answer["brokers"]] == [(1, "a"), (2, "b"), (3, "c")]
             assert len({each["port"] for each in answer["brokers"]}) == 3
             rows = answer["topics"][0]["partitions"]
             assert sorted(each["leaderId"] for each in rows) == [1, 1, 2, 2, 3, 3]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.broker.configs import BROKER, TOPIC, Configs, parse
+from kcli.broker.configs import BROKER, TOPIC, Configs, parse, racks_of
 from kcli.errors import UsageError
 
 
@@ -47,3 +47,12 @@ def test_a_config_is_taken_back() -> None:
     assert broker.int("num.partitions") == 4
     with pytest.raises(UsageError):
         broker.set("num.partitions", "many")
+
+
+def test_the_racks_of_nodes() -> None:
+    """One for all, or one for each; a comma belongs to the rack of a single node."""
+    given = ((None, 2, [None, None]), ("a", 2, ["a", "a"]), ("a, b", 2, ["a", "b"]), ("a,", 2, ["a", None]))
+    for text, nodes, found in (*given, ("a,b", 1, ["a,b"])):
+        assert racks_of(Configs({"broker.rack": text} if text else {}), nodes) == found
+    with pytest.raises(UsageError, match="2 racks: 1 or 3 expected"):
+        racks_of(Configs({"broker.rack": "a,b"}), 3)

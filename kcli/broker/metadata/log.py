@@ -42,6 +42,7 @@ class Registered(Protocol):
     """A node with its host and listeners."""
 
     host: str
+    rack: str | None
     listeners: dict[str, ListenerOptions]
 
     @property
@@ -98,7 +99,9 @@ class MetadataLog:
                 for each in node.listeners.values()
             ]
             value = {"brokerId": node.id, "incarnationId": new_topic_id(), "brokerEpoch": self.log.end_offset}
-            records.append(("RegisterBrokerRecord", 1, value | {"endPoints": endpoints, "rack": None, "fenced": False}))
+            records.append(
+                ("RegisterBrokerRecord", 1, value | {"endPoints": endpoints, "rack": node.rack, "fenced": False})
+            )
         self.write(records)
         self.log.epochs.save()
 

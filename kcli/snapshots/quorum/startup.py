@@ -55,7 +55,8 @@ def recovered(segments: Sequence[str]) -> tuple[list[EpochRun], Cut | None]:
                     return runs, None if torn else Cut(path, batch.position, batch.reason)
                 if reason := bad_checksum(file.data, batch, file.mapped):
                     return runs, Cut(path, batch.position, reason)
-                if runs and runs[-1].epoch == batch.leader_epoch:
+                # Kafka's LeaderEpochFileCache ignores an epoch below its newest; no checksum covers this field.
+                if runs and batch.leader_epoch <= runs[-1].epoch:
                     runs[-1] = runs[-1]._replace(end=batch.last_offset + 1)
                 else:
                     runs.append(EpochRun(batch.leader_epoch, batch.base_offset, batch.last_offset + 1))

@@ -36,7 +36,7 @@ UNKNOWN = ConfigType(0, "unknown", str)
 FORMER = ConfigType(2, "string", str)
 KINDS = frozenset(names_of(ConfigResource)) - {0}
 OF_LOGGER, OF_METRICS, OF_GROUP = 6, 7, 8
-NAMES = {"node.id", "broker.id"}
+NAMES, RACK = {"node.id", "broker.id"}, "broker.rack"
 DOCUMENTED: Mapping[int, tuple[str, Mapping[str, Config]]] = {
     ConfigResource.TOPIC: ("topic", TOPIC),
     ConfigResource.BROKER: ("broker", BROKER),
@@ -146,6 +146,8 @@ def broker_configs(request: Request, name: str) -> Iterator[dict[str, Any]]:
         values = request.configs.described(key, name)
         if key in NAMES:
             values = [Value(key, name, values[0].source if values else DEFAULT)]
+        elif key == RACK and values:
+            values = [values[0]._replace(text=request.node.rack)]
         elif key in listening and key not in request.configs.static:
             values = [Value(key, listening[key], STATIC)]
         if key not in OF_KCLI or (values and values[0].source != DEFAULT):
