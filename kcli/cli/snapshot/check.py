@@ -66,9 +66,13 @@ def check(source: str, against: str, form: str, quiet: bool, dialect: str | None
         text = f"nodes of {release_of(target)} stop at record {offset} of {name}: {obstacle.what}"
         found.append(Misfit("error", text, 1))
         write(form, text, "error", file=obstacle.file, offset=offset)
-    ahead = list(still_ahead(loader.image.level, target))  # a snapshot of now would have such records again
-    for text in [*cures(hindrances, source, is_enough=not ahead), *ahead]:
+    ahead = still_ahead(loader.image.level, target)
+    # With a level ahead a snapshot of now would have such records again.
+    for text in cures(hindrances, source, is_enough=ahead is None):
         write(form, text, "note")
+    if ahead is not None:
+        found.append(ahead)
+        write(form, ahead.what, ahead.severity)
     if not quiet:
         print_note(summary(loader.image.level, target))
     conclude([InputError(text, file=source) for _, text in loader.problems], quiet)
@@ -90,19 +94,22 @@ def obstacles(loaded: Loaded, target: int, dialect: str | None) -> Iterator[Obst
             yield each
 
 
-def still_ahead(level: int | None, target: int) -> Iterator[str]:
-    """Yield the first step if the level in force is too new for that release: lower it, then take a snapshot."""
-    from kcli.snapshots.rules.compatibility import refused_by_kafka
+def still_ahead(level: int | None, target: int) -> Misfit | None:
+    """Return that the level in force is too new for that release: a note with the first step if Kafka lowers it, else
+    an error; None if it is not.
+    """
+    from kcli.snapshots.rules.compatibility import Misfit, refused_by_kafka
 
     release = release_of(target)
     if level is None or level <= newest_level(release):
-        return
+        return None
     step = f"metadata.version {level_name(level)} is in force: nodes of {release} "
     if refused_by_kafka(level, target):
-        yield f"{step}do not start, and Kafka does not lower it so far"
-    else:
-        step += "start once it is lowered, "
-        yield f"{step}and a snapshot stands after the record that set it (kcli snapshot create --log DIR)"
+        return Misfit("error", f"{step}do not start, and Kafka does not lower it so far", 1)
+    step += "start once it is lowered, "
+    return Misfit(
+        "note", f"{step}and a snapshot stands after the record that set it (kcli snapshot create --log DIR)", 1
+    )
 
 
 def cures(found: list[Obstacle], source: str, *, is_enough: bool) -> Iterator[str]:

@@ -88,3 +88,15 @@ def test_no_snapshot_is_a_cure_while_a_level_is_in_force_that_kafka_does_not_low
     out = capfd.readouterr().out
     assert "RegisterBrokerRecord v4" in out and "cure" not in out
     assert "nodes of 4.2 do not start, and Kafka does not lower it" in out
+
+
+def test_a_level_in_force_that_kafka_does_not_lower_keeps_older_nodes_from_starting(
+    tmp_path: Path, capfd: Captured
+) -> None:
+    """Even without any record that they lack: 4.3.0 does not start on a log of 4.4-IV2."""
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    level = {"name": "metadata.version", "featureLevel": 33}
+    (folder / f"{0:020d}.log").write_bytes(metadata_batch(0, ("FeatureLevelRecord", level)))
+    assert main(["snapshot", "check", str(tmp_path), "--against", "4.3"]) == 1
+    assert capfd.readouterr().out.startswith("error  metadata.version 4.4-IV2 is in force: nodes of 4.3 do not start")

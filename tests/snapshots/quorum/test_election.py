@@ -20,6 +20,9 @@ STATIC = (
 OTHER = "b3RoZXJkaXJlY3RvcnkxMQ"
 
 
+ELECTION = [("election", None, "info")]
+
+
 def judged(*paths: str) -> tuple[list[tuple[str, int | None, str]], list[int]]:
     """Findings as (id, node, severity), and who can win."""
     quorum = quorum_of([read_node(path) for path in paths])
@@ -345,3 +348,9 @@ def test_a_log_that_recovery_cuts_at_a_bad_batch(tmp_path: Path) -> None:
     # The voters of records that are cut away do not count.
     log.write_bytes(voters_batch(0, [1, 2, 3]) + voters_batch(2, [2])[:-1] + b"\xff")
     assert [each.id for each in read_node(nodes[1]).voters] == [1, 2, 3]
+
+
+def test_an_epoch_below_the_one_before_it_is_ignored(tmp_path: Path) -> None:
+    """No checksum covers a batch's leader epoch: 4.4.0 elected a node whose last one was changed to 0, and to -1."""
+    nodes = [make_node(tmp_path, 1, (3, 50)), make_node(tmp_path, 2, (3, 50), (0, 90))]
+    assert judged(*nodes) == ([("voter-missing", 3, "warning"), ("log-behind", 1, "warning"), *ELECTION], [2])
