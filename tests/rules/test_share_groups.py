@@ -14,9 +14,11 @@ ACCEPT, RELEASE, REJECT = 1, 2, 3
 INVALID_RECORD_STATE = 121
 
 
-def shared(talk: Talk, rounds: int, kind: int | None, again: int = 0, error: int = 0, batch: int = 10) -> Talk:
+def shared(
+    talk: Talk, rounds: int, kind: int | None, again: int = 0, error: int = 0, batch: int = 10, member: str = ""
+) -> Talk:
     """Get a batch of records a second from a share group, and acknowledge the one before. again: how many times each
-    batch was given before.
+    batch was given before. member: its id, if that is not the client's.
     """
     for number in range(rounds):
         at = number * batch
@@ -24,8 +26,8 @@ def shared(talk: Talk, rounds: int, kind: int | None, again: int = 0, error: int
             [{"firstOffset": at - batch, "lastOffset": at - 1, "acknowledgeTypes": [kind]}] if number and kind else []
         )
         asked = {
-            "groupId": "crew", "memberId": talk.client, "shareSessionEpoch": number, "maxWaitMs": 500, "minBytes": 1,
-            "maxBytes": 1000, "maxRecords": batch, "batchSize": batch, "forgottenTopicsData": [],
+            "groupId": "crew", "memberId": member or talk.client, "shareSessionEpoch": number, "maxWaitMs": 500,
+            "minBytes": 1, "maxBytes": 1000, "maxRecords": batch, "batchSize": batch, "forgottenTopicsData": [],
             "topics": [{"topicId": TOPIC, "partitions": [{"partitionIndex": 0, "acknowledgementBatches": made}]}],
         }  # fmt: skip
         given = [{"firstOffset": at, "lastOffset": at + batch - 1, "deliveryCount": 1 + again}]
@@ -78,6 +80,27 @@ def test_a_share_group_that_falls_behind(records: int, tmp_path: Path) -> None:
         assert not findings
 
 
+def share_beats(talk: Talk, member: str, times: int) -> Talk:
+    """Send heartbeats of a member of the share group."""
+    for _ in range(times):
+        asked = {"groupId": "crew", "memberId": member, "memberEpoch": 1}
+        talk.call(76, 1, asked, {"memberId": member, "memberEpoch": 1, "heartbeatIntervalMs": 5000}, SECOND)
+    return talk
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_one_of_two_members_of_a_share_group_with_the_same_client_id(dies: bool, tmp_path: Path) -> None:
+    """The other one reads the same partitions, and goes on. One that sends no heartbeats either has died."""
+    talks = [
+        shared(Talk("worker"), 2, ACCEPT, member="stuck"),
+        share_beats(Talk("worker", 40001), "stuck", 2 if dies else 24),
+        shared(Talk("worker", 40002), 23, ACCEPT, member="fine"),
+        share_beats(Talk("worker", 40003), "fine", 24),
+    ]
+    stuck = [each for each in found(tmp_path, *talks, grown(Talk("source", 41000), 22, 1)) if "stuck" in each.finding]
+    assert [each.subject["group"] for each in stuck] == ([] if dies else ["crew"])
+
+
 @pytest.mark.parametrize("renews", [False, True])
 def test_a_member_of_a_share_group_that_does_nothing(renews: bool, tmp_path: Path) -> None:
     """One that renews its locks works."""
@@ -88,10 +111,7 @@ def test_a_member_of_a_share_group_that_does_nothing(renews: bool, tmp_path: Pat
         asked = {"groupId": "crew", "memberId": "worker", "shareSessionEpoch": 2 + number, "isRenewAck": True,
                  "topics": [{"topicId": TOPIC, "partitions": [part]}]}  # fmt: skip
         member.call(79, 2, asked, {}, SECOND)
-    for _ in range(22):
-        asked = {"groupId": "crew", "memberId": "worker", "memberEpoch": 1}
-        beats.call(76, 1, asked, {"memberId": "worker", "memberEpoch": 1, "heartbeatIntervalMs": 5000}, SECOND)
-    findings = found(tmp_path, member, beats, grown(source, 22, 1))
+    findings = found(tmp_path, member, share_beats(beats, "worker", 22), grown(source, 22, 1))
     if renews:
         assert not findings
     else:

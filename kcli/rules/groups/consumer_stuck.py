@@ -176,6 +176,15 @@ left_alone AS (
     WHERE unit != ''
   ) AS l
   WHERE read_on_ns >= to_ns
+  UNION
+  -- Members of a share group read the same partitions, and others go on with these; its own heartbeats tell who stays.
+  SELECT l.client_id, l.unit, coalesce(t.topic, s.topic), s.partition
+  FROM staying l
+  JOIN (SELECT DISTINCT connection, member_id, topic, partition FROM share_calls) AS s ON l.connection = s.connection
+  JOIN heartbeats h ON s.member_id = h.member_id AND h.ns BETWEEN l.from_ns AND l.to_ns
+  LEFT JOIN topic_by_id t ON s.topic = t.topic_id
+  GROUP BY l.client_id, l.unit, coalesce(t.topic, s.topic), s.partition
+  HAVING count(*) >= 3
 ),
 alone AS (
   SELECT *, row_number() OVER (PARTITION BY client_id ORDER BY by_commits, to_ns - from_ns DESC) AS choice
