@@ -3,38 +3,29 @@
 import re
 
 from kcli.errors import InputError
+from kcli.hex_dump import dump_of, has_offsets, single_line
 
 # Repeated groups have possessive quantifiers; others keep a state per repetition: gigabytes for a big file.
 # xxd: `00000010: 0001 0011 ...  text`; hexdump -C: `00000010  00 01 ...  |text|`; tshark -x: `0010  00 01 ...   text`
 COLUMNS = re.compile(r"(?:0x(?=[0-9a-fA-F]+:))?([0-9a-fA-F]{4,16})(:\s*|\s{2,}|$)(.*)")
-# A line of od -tx1; -tx1z adds text behind >. Offsets are octal, or hex with -Ax, or decimal with -Ad.
-OD = re.compile(r"([0-9a-fA-F]{6,})((?: +[0-9a-fA-F]{2})++)? *(>.*)?")
-WORDS = re.compile(r"([0-9a-f]{7})((?: [0-9a-f]{4})++)")  # hexdump without options: little-endian words
 FRAME = re.compile(r"\+[-+]+\+?|\|(?:\s+[0-9a-f])+\s*\|")
 # Netty and hexyl: an offset, which hexyl can leave out, cells of digits, and narrower cells of text.
 BOXED = re.compile(r"\|(?:(?:[0-9a-f]{8,}|(\*) +)\|)?((?:(?=[^|]{25})(?: +[0-9a-fA-F]{2})* *\|)+).*")
 BOX = str.maketrans("┌┬┐├┼┤└┴┘─│┊", "+++++++++-||")  # turns hexyl's box into that of Netty and `--border ascii`
-BORDERLESS = re.compile(r"([0-9a-f]{8}) {2}((?:[0-9a-f]{2} ){8}) {2}((?:[0-9a-f]{2}(?: |$)){1,8}).*")  # hexyl
-# PowerShell's Format-Hex, versions 5 and 7: a head of columns, then the offset and up to sixteen pairs of digits.
-HEAD = re.compile(r"^ *00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F *\n(?:[ -]*\n)*+(?= *0{8,16} )", re.MULTILINE)
-FORMATTED = re.compile(r" *([0-9A-F]{8,16})(?: {3}| )(.{1,47}).*")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-# Decimal numbers: a list in source code, a debugger, Go or Erlang, or the columns of od -tu1.
-LIST = re.compile(
-    r"(?:[\w\[\].() ]*=\s*)?(?:[\w\[\].() ]*?(<<|[\[{(]))?\s*(-?\d{1,3}(?:[\s,]+-?\d{1,3})++)[\s,]*(?:>>|[\]})])*;?"
+# Numbers in brackets, as source code, debuggers and JSON write them: what stands around them does not matter.
+NUMBER = r"-?(?:0[xX]|16#|&H)?[0-9a-fA-F]{1,3}(?:u8|u|h)?(?![\w.])"
+GROUP = re.compile(rf"[\[{{(<]\s*({NUMBER}(?:[\s,;]+{NUMBER})++)[\s,]*+[\]}})>]")
+DIGITS = re.compile(r"(-?)(?:(0[xX]|16#|&H)|)([0-9a-fA-F]+?)(?:u8|u|h)?(?=[\s,;]|$)")
+BARE_LIST = re.compile(r"-?\d{1,3}(?:[\s,]+-?\d{1,3})++[\s,]*")
+ITEMS = re.compile(
+    rf"(?:[ \t]*+(?:[\w.\"][\w.\" -]*+:[ \t]*|---)?\n)*+((?:[ \t]*+-[ \t]+{NUMBER}[ \t]*(?:\n\s*|$))++)"  # YAML's list
 )
-DECIMAL_OFFSETS = re.compile(r"^\d{7,}(?=\s|$)", re.MULTILINE)  # od's
-# Numbers with 0x in brackets or braces, as in C, Go, Java and Rust.
-ARRAY = re.compile(
-    r"(?:(?!0[xX])[^\[{(])*+(?:[\[{(](?!\s*0[xX])(?:(?!0[xX])[^\[{(])*+)*+"
-    r"[\[{(]\s*((?:0[xX][0-9a-fA-F]{1,2}(?:u8)?[\s,]*)++)[\]})].*",
-    re.DOTALL,
-)
+INDEXED = re.compile(r"[\s{]*((?:[\"\[]?\d+[\"\]]?\s*[:=]\s*-?\d{1,3}[\s,]*)++)\}?\s*")  # of a JavaScript object
+PART = re.compile(r"[\"\[]?(\d+)[\"\]]?\s*[:=]\s*(-?\d{1,3})")
 BUFFER = re.compile(r"<?Buffer\s+((?:[0-9a-fA-F]{2}\s*)++)>?")
 # Adjacent strings of Python, C or Wireshark ("as Escaped String", whose lines end with a backslash).
-STRING = re.compile(
-    r"(?:[\w\[\]* ]*=\s*)?(?:(?:bytearray|bytes)\s*\(\s*)?((?:[bB]?(['\"])(?:\\.|(?!\2)[^\\\n])*+\2[\s\\+]*+)++)\)?;?"
-)
+STRINGS = re.compile(r"(?:[bB$]?(['\"])(?:\\.|(?!\1)[^\\\n])*+\1[\s\\+,]*+)++(\.\.\.)?")
 LITERAL = re.compile(r"(['\"])((?:\\.|(?!\1)[^\\\n])*+)\1")
 # Escapes without quotation marks, with plain characters among them: pairs alone are digits with \x in front.
 # C, Go and protobuf have octal ones too, Java and JSON those of Unicode.
@@ -45,17 +36,22 @@ UNICODE = re.compile(r"((?<!\\)(?:\\\\)*\\)u00([0-9a-fA-F]{2})")
 PAIRS_OF_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}[\s,:;]*+)++|\\x(?:[0-9a-fA-F]{2})++")
 SQL = re.compile(r"[xX]'((?:[0-9a-fA-F]{2})*+)';?")
 BARE_QUOTE = re.compile(r"((?:[^\\\"]|\\.)*+)\"")
-NODE_JSON = re.compile(r'\{\s*"type"\s*:\s*"Buffer"\s*,\s*"data"\s*:\s*(\[[^\]]*+\])\s*\}')
-CAST = re.compile(r"\(byte\)\s*|\.toByte\(\)")  # casts of Java and Kotlin for numbers above 127
+BRACED = re.compile(r"\\x\{([0-9a-fA-F]{2})\}")  # Perl's escapes
+CAST = re.compile(r"\(byte\)\s*|\.toByte(?:\(\))?")  # casts of Java and Kotlin for numbers above 127
+DIRECTIVE = re.compile(r"^\.byte\s")  # of assemblers
 COMMENT = re.compile(r"(?<!\S)(?:#|//|;|--).*")
 LINES_OF_COMMENT, ANY_COMMENT = re.compile(r"^[ \t]*/\*", re.MULTILINE), re.compile(r"/\*")
-FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)  # Markdown
-# The line of tcpdump above the bytes, with any of its times (-t, -tt, -ttt, -tttt) and with -e; -v adds a second line.
-PACKET = re.compile(
-    r"(?:\d{4}-\d\d-\d\d )?(?:\d\d:\d\d:\d\d|\d+)\.\d{3,9} \S.*|(?:IP6? |[0-9a-f]{2}(?::[0-9a-f]{2}){5} > ).*"
-)
-SECOND_LINE = re.compile(r"\S+ > \S+: Flags \[.*")
+FENCE = re.compile(r"^[ \t]*(?:(?:```|~~~).*|\$(?: .*)?)$", re.MULTILINE)  # of Markdown; a command at its prompt
+LOGGER = re.compile(r"(?<=\S)[ \t]+\([\w.$]+\)[ \t]*$")  # what ends each line of Kafka's logs
 PAIRS = re.compile(r"(?:[0-9a-fA-F]{2})++")
+HEX_STRING = re.compile(r"(['\"])(?:\s*(?:0x|\\x)?[0-9a-fA-F]{2})++\s*\1")
+POSTGRESQL = re.compile(r"'\\x(?:[0-9a-fA-F]{2}){4,}+'")
+RUN = re.compile(
+    r"(?<![\w.])(?:0x|\\x)?(?:(?:[0-9a-fA-F]{2}){8,}+|[0-9a-fA-F]{2}(?=([ :-]))(?:\1[0-9a-fA-F]{2}){7,}+)(?![\w.])"
+)
+PAIR_LINE = re.compile(r"(?:[0-9a-fA-F]{2}[ :-]?)++\s*")
+# Pairs with one mark between them, or before each: 00.03, %00%03, &#x00;&#x03;.
+MARKED = re.compile(r"[0-9a-fA-F]{2}(?:[-._|][0-9a-fA-F]{2})*+-?|(?:(?:%|&#x|&H|0x|0X|\\x)[0-9a-fA-F]{2})++")
 NOT_HEX = r"[^0-9a-fA-FxX\\]|(?<!^0)(?<!\\)[xX]|\\(?!x)"  # no part of a word of digits, which may have 0x and \x
 PACKET_LINKS = (101, 1, 113, 276, 0)  # raw IP, Ethernet, Linux cooked captures (SLL, SLL2), BSD loopback
 TCP = 1  # the kind of a TCP segment in kcli.core.capture.packets
@@ -70,13 +66,19 @@ def unhex(data: bytes) -> bytes:
     tcpdump -X, Netty, od, hexdump, hexyl and Format-Hex. Raises InputError.
     """
     text = CAST.sub("", without_frame(text_of(data)))
-    if node := NODE_JSON.fullmatch(text.strip()):
-        text = node[1]
-    text = UNICODE.sub(r"\1x\2", text)
-    for read in (decimal_bytes, array_bytes, string_bytes, formatted_bytes):
+    text = BRACED.sub(r"\\x\1", UNICODE.sub(r"\1x\2", text))
+    for read in (dump_of, single_line):
+        if (found := read(text)) is not None:
+            return without_headers(found)
+    for read in (list_bytes, string_bytes):
         if (found := read(text)) is not None:
             return found
-    return without_headers(dumped(text))
+    try:
+        return without_headers(plain_lines(text))
+    except InputError:
+        if (run := run_of(text)) is None:
+            raise
+        return without_headers(plain_line(run, 1))
 
 
 def text_of(data: bytes) -> str:
@@ -98,6 +100,8 @@ def without_frame(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     if lines and all(line.startswith(">") for line in lines):
         text = "\n".join(line[1:] for line in lines)
+    if lines and all(LOGGER.search(line) for line in lines):
+        text = "\n".join(LOGGER.sub("", line) for line in lines)
     start = next((number for number, line in enumerate(lines) if FRAME.fullmatch(line.strip())), 0)
     return without_comments("\n".join(lines[start:]) if start else text, LINES_OF_COMMENT)
 
@@ -115,32 +119,19 @@ def without_comments(text: str, opening: re.Pattern[str]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def dumped(text: str) -> bytes:
-    """Return the bytes of lines of digits or of a dump. Raises InputError with line and column."""
+def plain_lines(text: str) -> bytes:
+    """Return the bytes of lines of digits, or of a dump without offsets that grow. Raises InputError with line and
+    column.
+    """
     out = bytearray()
-    is_od = False
     for number, line in enumerate(text.splitlines(), 1):
-        line = COMMENT.sub("", line).strip()
-        if (boxed := boxed_columns(line)) is not None:
-            out += plain_line(boxed, number)
-        elif (found := BORDERLESS.fullmatch(line)) and int(found[1], 16) == len(out):
-            out += plain_line(found[2] + found[3], number)
-        elif (od := OD.fullmatch(line)) and is_od_line(od, len(out), is_od):
-            is_od = True
-            out += plain_line(od[2] or "", number)
-        elif (words := WORDS.fullmatch(line)) and int(words[1], 16) == len(out):
-            out += b"".join(bytes.fromhex(word)[::-1] for word in words[2].split())
-        elif re.fullmatch(r"[0-9a-f]{7}", line) and len(out) - int(line, 16) in (0, 1):
-            del out[int(line, 16) :]  # the end of word lines; an odd last byte was padded with a zero
-        elif line == "*" or ((box := BOXED.fullmatch(line)) and box[1]):
+        line = DIRECTIVE.sub("", COMMENT.sub("", line).strip())
+        if line == "*" or ((box := BOXED.fullmatch(line)) and box[1]):
             raise InputError(
                 f"line {number}: `*` stands for lines that were left out (hexdump -v, hexyl -v print them all)"
             )
-        elif PACKET.fullmatch(line):
-            if out:
-                raise InputError(f"line {number}: another packet begins (the bytes of one expected)")
-        elif SECOND_LINE.fullmatch(line) and not out:
-            pass
+        if (boxed := boxed_columns(line)) is not None:
+            out += plain_line(boxed, number)
         else:
             out += columns_of(line, len(out), number)
     return bytes(out)
@@ -154,64 +145,96 @@ def columns_of(line: str, size: int, number: int) -> bytes:
     return plain_line(line, number)
 
 
-def is_od_line(found: re.Match[str], size: int, is_od: bool) -> bool:
-    """Return whether a line begins with od's offset. is_od: earlier lines did. size: the number of bytes before it."""
-    offset, digits, text = found.groups()
-    bases = [16, 10] if text or is_od else []
-    if len(offset) > 6 and (size or digits):
-        bases.append(8)
-    return any(value_of(offset, base) == size for base in bases)
-
-
-def value_of(digits: str, base: int) -> int | None:
-    """Return the number, or None if a digit does not exist in this base."""
-    try:
-        return int(digits, base)
-    except ValueError:
-        return None
-
-
-def decimal_bytes(text: str) -> bytes | None:
-    """Return the bytes of a list of decimal numbers, signed or not, as debuggers print it; None for other text.
-
-    Pairs of digits without brackets are hex, and so are pairs in brackets if one begins with 0. Without commas, at
-    least one number must not be a pair of digits, and none may begin with 0.
+def list_bytes(text: str) -> bytes | None:
+    """Return the bytes of the only list of numbers, in the brackets of a program, a debugger, JSON or YAML; None for
+    other text.
     """
-    found = LIST.fullmatch(DECIMAL_OFFSETS.sub("", text).strip())
-    if found is None:
-        return None
-    numbers = re.findall(r"-?\d+", found[2])
-    pairs, zero = all(len(each) == 2 for each in numbers), any(each[0] == "0" and len(each) > 1 for each in numbers)
-    if pairs and found[1] and zero:
-        return bytes.fromhex("".join(numbers))
-    if (pairs and not found[1]) or ("," not in found[2] and zero):
-        return None
-    return bytes(int(each) & 0xFF for each in numbers) if all(-128 <= int(each) <= 255 for each in numbers) else None
-
-
-def array_bytes(text: str) -> bytes | None:
-    """Return the bytes of an array in source code, or of Node's `<Buffer 00 01>`; None for other text."""
+    text = without_comments(text, ANY_COMMENT)
     if found := BUFFER.fullmatch(text.strip()):
         return bytes.fromhex(found[1])
-    found = ARRAY.fullmatch(without_comments(text, ANY_COMMENT))
-    return bytes(int(each, 16) for each in re.findall(r"0[xX][0-9a-fA-F]{1,2}", found[1])) if found else None
+    if BARE_LIST.fullmatch(text.strip()):
+        return numbers_bytes(text, False)
+    if (indexed := INDEXED.fullmatch(text)) and (parts := PART.findall(indexed[1]))[1:]:
+        in_order = all(int(index) == at for at, (index, _) in enumerate(parts))
+        return numbers_bytes(",".join(value for _, value in parts), True) if in_order else None
+    if items := ITEMS.fullmatch(text):
+        return numbers_bytes(re.sub(r"^[ \t]*-[ \t]", ",", items[1], flags=re.MULTILINE), True)
+    groups = GROUP.findall(text := "\n".join(COMMENT.sub("", line) for line in text.splitlines()))
+    return numbers_bytes(groups[0], True) if len(groups) == 1 and is_most(groups[0], text) else None
+
+
+def is_most(part: str, text: str) -> bool:
+    """Return whether a part is what the text is about: not a few characters among others."""
+    return len(part) >= 32 or 2 * len(part) >= len(text.strip())
+
+
+def numbers_bytes(text: str, in_brackets: bool) -> bytes | None:
+    """Return the bytes of a list of numbers, signed or not; None for other text.
+
+    A letter makes all of them hex, if none has a prefix. Pairs of digits without brackets are hex, and so are pairs in
+    brackets if one begins with 0. Without commas, at least one number must not be a pair of digits, and none may begin
+    with 0.
+    """
+    found = DIGITS.findall(text)
+    digits = [each for _, _, each in found]
+    pairs, zero = all(len(each) == 2 for each in digits), any(each[0] == "0" and len(each) > 1 for each in digits)
+    plain = not any(prefix for _, prefix, _ in found)
+    is_hex = plain and (not "".join(digits).isdigit() or (pairs and in_brackets and zero))
+    if plain and not is_hex and ((pairs and not in_brackets) or ("," not in text and zero)):
+        return None
+    try:
+        values = [int(sign + each, 16 if prefix or is_hex else 10) for sign, prefix, each in found]
+    except ValueError:
+        return None
+    return bytes(each & 0xFF for each in values) if all(-128 <= each <= 255 for each in values) else None
 
 
 def string_bytes(text: str) -> bytes | None:
-    """Return the bytes of strings of source code with escapes, of escapes alone, or of SQL; None if it is none."""
+    """Return the bytes of the only strings of source code with escapes or of hex digits, of escapes alone, or of SQL;
+    None if it is none. Raises InputError for a string that was cut.
+    """
     text = text.strip()
     if found := SQL.fullmatch(text):
         return bytes.fromhex(found[1])
-    if not ANY_ESCAPE.search(text):
-        return None
-    if literals := STRING.fullmatch(text):
-        strings = [found[0] for found in LITERAL.finditer(literals[1])]
-    elif ESCAPES.fullmatch(text) and not PAIRS_OF_ESCAPES.fullmatch(text):
-        strings = ['"' + BARE_QUOTE.sub(r"\1\\\"", text) + '"']
-    else:
-        return None
+    if ESCAPES.fullmatch(text):
+        literals = None if PAIRS_OF_ESCAPES.fullmatch(text) else ['"' + BARE_QUOTE.sub(r"\1\\\"", text) + '"']
+        return joined(literals) if literals else None
+    groups = [(group, [each[0] for each in LITERAL.finditer(group[0])]) for group in STRINGS.finditer(text)]
+    escaped = [(group, strings) for group, strings in groups if ANY_ESCAPE.search(group[0])]
+    digits = [strings for _, strings in groups if all(HEX_STRING.fullmatch(each) for each in strings)]
+    if len(escaped) == 1 and is_most(escaped[0][0][0], text):
+        group, strings = escaped[0]
+        if len(strings) == 1 and POSTGRESQL.fullmatch(strings[0]):
+            return bytes.fromhex(strings[0][3:-1])
+        if group[2]:
+            raise InputError("not hex: the string was cut (`...` after it; strace -s 1000000 shows it whole)")
+        return None if group[0].rstrip().endswith("+") else joined(strings)
+    if not escaped and len(digits) == 1 and is_most("".join(digits[0]), text):
+        return plain_line(" ".join(each[1:-1] for each in digits[0]), 1)
+    return None
+
+
+def joined(strings: list[str]) -> bytes | None:
+    """Return the bytes of literals that follow each other; None if one is no literal of Python's bytes."""
     parts = [literal_bytes(each) for each in strings]
     return None if None in parts else b"".join(part for part in parts if part is not None)
+
+
+def run_of(text: str) -> str | None:
+    """Return the only long run of pairs of digits in other text: a field of tshark, a line of a log; or those that
+    stand in the same column of each line, as behind a log's times, or below a first line. None for other text.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    runs = [found[0] for line in lines for found in RUN.finditer(line)]
+    if len(runs) == 1 and (len(lines) == 1 or (len(lines) == 2 and runs[0] == lines[1].strip())):
+        return runs[0]
+    if lines and not RUN.search(lines[0]):
+        del lines[0]
+    column = next((found.start() for line in lines[:1] for found in RUN.finditer(line)), -1)
+    rests = [line[column:] for line in lines]
+    if len(rests) > 1 and column >= 0 and all(PAIR_LINE.fullmatch(rest) for rest in rests):
+        return " ".join(rests)
+    return None
 
 
 def literal_bytes(string: str) -> bytes | None:
@@ -224,23 +247,6 @@ def literal_bytes(string: str) -> bytes | None:
         return None
     assert isinstance(found, bytes)
     return found
-
-
-def formatted_bytes(text: str) -> bytes | None:
-    """Return the bytes of PowerShell's Format-Hex; None for other text. Raises InputError if lines are missing."""
-    text = text.replace("\r\n", "\n")
-    head = HEAD.search(text)
-    if head is None:
-        return None
-    out = bytearray()
-    for number, line in enumerate(text[head.end() :].splitlines(), text.count("\n", 0, head.end()) + 1):
-        if not line.strip():
-            continue
-        found = FORMATTED.fullmatch(line)
-        if found is None or int(found[1], 16) != len(out):
-            raise InputError(f"not hex: line {number}: no line of Format-Hex at offset {len(out):X}")
-        out += plain_line(found[2], number)
-    return bytes(out)
 
 
 def without_headers(data: bytes) -> bytes:
@@ -269,14 +275,12 @@ def boxed_columns(line: str) -> str | None:
     return found[2].replace("|", " ") if found and not found[1] else None
 
 
-def is_dump(line: bytes) -> bool:
-    """Return whether a line of text has the columns of a hex dump: it begins with an offset, or has a frame around
-    it.
-    """
-    text = text_of(line).strip()
-    columns, od = COLUMNS.fullmatch(text), OD.fullmatch(text)
-    has_columns = (columns and columns[2]) or (od and od[2] and is_od_line(od, 0, False)) or WORDS.fullmatch(text)
-    return bool(has_columns) or boxed_columns(text) is not None
+def is_dump(data: bytes) -> bool:
+    """Return whether text has the columns of a hex dump: lines with offsets, or with a frame around them."""
+    text = without_frame(text_of(data))
+    first = text.strip().partition("\n")[0].strip()
+    columns = COLUMNS.fullmatch(first)
+    return bool(columns and columns[2]) or boxed_columns(first) is not None or has_offsets(text)
 
 
 def bare(columns: re.Match[str], size: int) -> bool:
@@ -306,9 +310,9 @@ def plain_line(text: str, number: int) -> bytes:
     """
     out = bytearray()
     for token in re.finditer(r"[^\s,:;]+", text):
-        digits = token[0].removeprefix("0x").removeprefix("0X").replace("\\x", "")
-        if re.fullmatch(r"[0-9a-fA-F]{2}(?:-[0-9a-fA-F]{2})*+-?", digits):
-            digits = digits.replace("-", "")
+        digits = token[0].removeprefix("0x").removeprefix("0X").removeprefix("\\x")
+        if MARKED.fullmatch(token[0]):
+            digits = re.sub(r"%|&#x|&H|0[xX]|\\x|[-._|]", "", token[0])
         if not PAIRS.fullmatch(digits):
             found = re.search(NOT_HEX, token[0])
             why = repr(found[0]) if found else f"an odd number of digits in {token[0][:20]!r}"

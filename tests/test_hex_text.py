@@ -87,11 +87,11 @@ FORMS = {
     "Format-Hex 5": "\r\n\r\n           Path: C:\\kcli\\request.bin\r\n\r\n           "
     + HEAD
     + "\r\n\r\n"
-    + "".join(f"{at:08X}   {row.hex(' ').upper():<47}  01 AB\r\n" for at, row in ROWS),
+    + "".join(f"{at:08X}   {row.hex(' ').upper():<47}  01 AB...........\r\n" for at, row in ROWS),
     "Format-Hex 7": "\n   Label: Byte[] (System.Byte[]) <2A1B>\n\n          Offset Bytes   Ascii\n                 "
     + HEAD
     + f"\n          ------ {'-' * 47} -----\n"
-    + "".join(f"{at:016X} {row.hex(' ').upper():<47} 01 AB\n" for at, row in ROWS)
+    + "".join(f"{at:016X} {row.hex(' ').upper():<47} 01 AB...........\n" for at, row in ROWS)
     + "\n",
     "octal escapes": "".join(f"\\{each:03o}" for each in DATA),
     "protobuf's text": '"' + "".join(chr(each) if each in b"app" else f"\\{each:03o}" for each in DATA) + '"',
@@ -99,6 +99,41 @@ FORMS = {
     "JSON's string": '"' + "".join(chr(each) if each in b"app" else f"\\u{each:04X}" for each in DATA) + '"',
     "PostgreSQL": f"\\x{DATA.hex()}",
     "SQL": f"X'{DATA.hex()}'",
+    "YAML": "request:\n  bytes:\n" + "".join(f"  - {each}\n" for each in DATA),
+    "a field of JSON": json.dumps({"data": DATA.hex()}),
+    "a variable of JSON": json.dumps({"topic": "t", "bytes": list(DATA)}),
+    "numbers by their index": "".join(f"{at} = {(each ^ 128) - 128}\n" for at, each in enumerate(DATA)),
+    "Elixir": "<<" + ", ".join(f"0x{each:02X}" for each in DATA) + ">>",
+    "Rust's {:02x?}": "[" + ", ".join(f"{each:02x}" for each in DATA) + "]",
+    "vec!": f"vec!{list(DATA)}",
+    "gdb's p": "$1 = {" + ", ".join(map(str, DATA)) + "}",
+    "gdb's x/db": "".join(
+        f"0x7ffe{at:04x} <req+{at}>:\t" + "\t".join(str((each ^ 128) - 128) for each in row) + "\n" for at, row in ROWS
+    ),
+    "fromhex": f"bytes.fromhex('{DATA.hex()}')",
+    "strace": 'write(7, "' + "".join(f"\\x{each:02x}" for each in DATA) + f'", {len(DATA)}) = {len(DATA)}',
+    "WinDbg": "".join(
+        f"0000020a`4f6c{at:04x}  {row[:8].hex(' ') + '-' + row[8:].hex(' '):<47}  ....ab.0\n" for at, row in ROWS
+    ),
+    "od -b": "".join(f"{at:07o}" + "".join(f" {each:03o}" for each in row) + "\n" for at, row in ROWS) + "0000025\n",
+    "od -c": "0000000  \\0 003  \\0 001  \\0  \\0  \\0 002  \\0 003   a   p   p  \\0  \\0  \\0\n"
+    "0000020 001  \\0 377 177   '\n0000025\n",
+    "od -x": "".join(f"{at:07o} {words(row)}\n" for at, row in ROWS) + "0000025\n",
+    "xxd -e": "00000000: 01000300 02000000 70610300 00000070  ..........app...\n"
+    "00000010: 7fff0001       27                    ....'\n",
+    "xxd -b": "".join(
+        f"{at:08x}: {' '.join(f'{each:08b}' for each in DATA[at : at + 6]):<53}  ....\n" for at in range(0, 21, 6)
+    ),
+    "Kafka's log": "".join(
+        f"[2026-01-02 03:04:05,1{at:02}] DEBUG {at:08x}  {row.hex(' ')} (k.Log)\n" for at, row in ROWS
+    ),
+    "journalctl": "".join(
+        f"2026-01-02T03:04:0{at // 16}+0000 node kafka[42]: {at:08x}: {row.hex(' ', 2):<39}  {{1,2}}...........\n"
+        for at, row in ROWS
+    ),
+    "docker compose": "".join(f"kafka-1  | {row.hex()}\n" for _, row in ROWS),
+    "a line of a log": f"12:00:00 DEBUG sends {DATA.hex()} to node 1",
+    "a URL": "".join(f"%{each:02X}" for each in DATA),
     "comments": "-- header\n" + DATA[:4].hex(" ") + " -- key, version\n" + DATA[4:].hex(" ") + " // the rest\n",
 }
 
@@ -106,6 +141,32 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_what_others_write(form: str) -> None:
     assert unhex(FORMS[form].encode()) == DATA
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "00000000  61 62 61 62 61 62 61 62  61 62 61 62 61 62 61 62  |abababababababab|\n*\n00000030  63\n00000031\n",
+        (
+            "0000000 6261 6261 6261 6261 6261 6261 6261 6261\n0000020 6261 6261 6261 6261 6261 6261 6261 6261\n*\n"
+            "0000060 0063\n0000061\n"
+        ),
+        "00000000: 6162 6162 6162 6162 6162 6162 6162 6162  abababababababab\n*\n00000030: 63" + " " * 39 + "c\n",
+    ],
+)
+def test_equal_lines_that_were_left_out_are_put_back(text: str) -> None:
+    assert unhex(text.encode()) == b"ab" * 24 + b"c"
+
+
+def test_equal_lines_are_put_back_up_to_the_size_of_a_message() -> None:
+    row = "00000000  61 62 61 62 61 62 61 62  61 62 61 62 61 62 61 62  |abababababababab|\n*\n"
+    with pytest.raises(InputError, match="stands for"):
+        unhex(f"{row}fffffffffff0\n".encode())
+
+
+def test_a_string_that_strace_cut_is_refused() -> None:
+    with pytest.raises(InputError, match="was cut"):
+        unhex(rb'write(7, "\0\3\0\1\x00\x00"..., 512) = 512')
 
 
 def test_powershell_writes_utf_16() -> None:
@@ -116,7 +177,7 @@ def test_powershell_writes_utf_16() -> None:
     ("form", "old", "new", "why"),
     [
         ("hexyl", "│\x1b[90m00000010\x1b[0m│", "│*       │", "line 3: `\\*` stands for lines"),
-        ("Format-Hex 5", "00000010", "00000020", "line 8: no line of Format-Hex at offset 10"),
+        ("tcpdump -x", "0x0020:", "0x0030:", "line 4: offset 0030 \\(0020 expected"),
         ("Format-Hex 7", "00 03", "00 3", "pairs of digits expected"),
     ],
 )
@@ -133,12 +194,12 @@ def test_a_short_frame_of_ethernet_is_filled_up() -> None:
 
 def test_digits_in_front_are_an_offset_only_where_a_text_follows() -> None:
     assert unhex(b"000000 01 02") == bytes.fromhex("0000000102")
-    assert unhex(b"000000 01 02  >..<") == b"\1\2"
+    assert unhex(b"000000 01 61  >.a<") == b"\1a"
 
 
-def test_a_dump_is_told_by_its_first_line() -> None:
+def test_a_dump_is_told_by_its_offsets() -> None:
     for form in ("od -Ax -tx1z", "od -Ad -tx1", "hexdump"):
-        assert is_dump(FORMS[form].encode().splitlines()[0])
+        assert is_dump(FORMS[form].encode())
     assert not is_dump(DATA.hex(" ").encode())
 
 

@@ -76,7 +76,7 @@ def are_messages(lines: list[bytes], bytes_of: Callable[[bytes], bytes], reads: 
     """Return whether each line is a message: not a hex dump, nor one message over several lines (`xxd
     -p`, `base64`).
     """
-    if len(lines) < 2 or is_dump(lines[0]):
+    if len(lines) < 2 or is_dump(b"\n".join(lines)):
         return False
     whole = decoded(b"\n".join(lines), bytes_of)
     if isinstance(whole, bytes) and reads(whole):
