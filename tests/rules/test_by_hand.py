@@ -430,6 +430,18 @@ def test_a_high_watermark_that_is_back_for_a_moment_is_no_new_topic(tmp_path: Pa
     assert told(found(tmp_path, talk(310)), "topic-recreated", topic="orders").evidence["shrunk"] == 10
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_topics_that_are_new_are_unknown_for_a_moment(known: bool, tmp_path: Path) -> None:
+    """An application that makes one topic after another asks for each before it has a leader."""
+    talk = Talk()
+    for number in range(6):
+        for error in (3, 3, 0):
+            parts = [{"partitionIndex": 0, "leaderId": 2}] if known and not error else []
+            topic = {"errorCode": error if known else 5, "name": f"run-{number}", "partitions": parts}
+            talk.call(3, 8, {"topics": [{"name": f"run-{number}"}]}, {"brokers": [], "topics": [topic]})
+    assert [each.finding for each in found(tmp_path, talk)] == ([] if known else ["errors-again"])
+
+
 def test_replicas_that_are_out_of_sync_refuse_more_than_once(tmp_path: Path) -> None:
     assert told(found(tmp_path, produced(Talk(), 4, 19), produced(Talk("b", 41000), 6, 0, "payments")),
                 "under-min-isr", topic="orders")  # fmt: skip

@@ -119,3 +119,21 @@ def test_a_restart_explains_errors_about_it_beside_transactions_that_wait(error:
         asker.call(23, 3, asked, answer, SECOND // 2)
     causes = named(tmp_path, writer.wire, later(asker, 24 * SECOND).wire, *outage(26 * SECOND))
     assert causes == ({"broker-restart"} if error == 51 else {"broker-restart", "errors-again"})
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_a_lone_member_that_takes_up_new_topics_disturbs_nobody(grows: bool, tmp_path: Path) -> None:
+    """It joins again by itself, each time for more partitions."""
+    talk = Talk("watcher", 41000)
+    for number in range(1, 8):
+        who = {"groupId": "g", "memberId": "watcher-1"}
+        asked = {**who, "sessionTimeoutMs": 45000, "rebalanceTimeoutMs": 60000, "protocolType": "consumer",
+                 "protocols": [{"name": "range", "metadata": b""}]}  # fmt: skip
+        answer = {"generationId": number, "protocolName": "range", "protocolType": "consumer", "leader": "watcher-1",
+                  "memberId": "watcher-1", "members": []}  # fmt: skip
+        talk.call(11, 7, asked, answer)
+        parts = b"".join(part.to_bytes(4, "big") for part in range(number if grows else 1))
+        data = b"\0\0\0\0\0\1\0\6orders" + (len(parts) // 4).to_bytes(4, "big") + parts + b"\xff\xff\xff\xff"
+        sync = {**who, "generationId": number, "protocolType": "consumer", "protocolName": "range", "assignments": []}
+        talk.call(14, 5, sync, {"protocolType": "consumer", "protocolName": "range", "assignment": data}, 2 * SECOND)
+    assert [each.finding for each in found(tmp_path, talk)] == ([] if grows else ["rebalance-storm"])

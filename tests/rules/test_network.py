@@ -98,3 +98,20 @@ def test_a_line_is_long_beside_others_or_by_itself(tmp_path: Path) -> None:
     assert not found(tmp_path, away("10.0.0.9", 40000, 40)), "nothing to compare it with"
     [finding] = found(tmp_path, away("10.0.0.9", 40000, 80))
     assert finding.evidence["trip_ms"] == 80 and "other hosts" not in finding.text
+
+
+def test_of_two_ends_the_one_with_more_connections_is_the_broker(tmp_path: Path) -> None:
+    """Both write over TLS since before the capture, to a port above their own; the broker's window closes."""
+    wires = [Wire(client=("10.0.0.1", port), server=("10.0.0.2", 50000), seq=(port, 9)) for port in (40000, 40001)]
+    for wire in wires:
+        for _ in range(8):
+            wire.client(b"\x17\x03\x03\0\x20" + bytes(32))
+            shut = wire.add(1, ACK)
+            wire.packets[-1] = Packet(shut.ns, shut.data[:WINDOW] + bytes(2) + shut.data[WINDOW + 2 :])
+            wire.now += 200 * MILLISECOND
+            wire.add(1, ACK)
+            wire.now += 800 * MILLISECOND
+    others = fetched(Talk("others", 41000), 12)
+    assert not found(tmp_path, *wires, others)
+    [finding] = found(tmp_path, wires[0], others)
+    assert finding.text.startswith("a client of 10.0.0.2 reads its socket slowly"), "nothing tells them apart but ports"

@@ -16,11 +16,22 @@ from tests.rules.test_by_hand import SECOND, Talk, found, told
 HOUR_MS = 3_600_000
 
 
-def writer(port: int, a_second: int, *, times: int, ahead_ms: int = 0, client: str = "shared", takes: int = 0) -> Talk:
-    """A producer with one record in each request. takes: how long an answer takes, while more requests follow."""
+def writer(
+    port: int,
+    a_second: int,
+    *,
+    times: int,
+    ahead_ms: int = 0,
+    client: str = "shared",
+    takes: int = 0,
+    drift_ms: int = 0,
+) -> Talk:
+    """A producer with one record in each request. takes: how long an answer takes, while more requests follow.
+    drift_ms: how much more each record's time is ahead.
+    """
     talk = Talk(client, port)
-    for _ in range(times):
-        records = batch_bytes([(b"k", b"v")], time=talk.wire.now // MILLISECOND + ahead_ms)
+    for sent in range(times):
+        records = batch_bytes([(b"k", b"v")], time=talk.wire.now // MILLISECOND + ahead_ms + drift_ms * sent)
         parts: list[dict[str, Any]] = [{"index": 0, "records": records}]
         asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]}
         part = {"index": 0, "errorCode": 0, "baseOffset": talk.number}
@@ -69,6 +80,14 @@ def test_one_clock_that_is_off_among_those_that_are_right(tmp_path: Path) -> Non
         found(tmp_path, *right, writer(40009, 5, times=15, ahead_ms=2 * HOUR_MS)), "clock-skew", client="shared"
     )
     assert finding.evidence["batches"] == 15
+
+
+@pytest.mark.parametrize("drift_ms", [-80, 0])
+def test_a_mirror_that_is_behind_has_no_wrong_clock(drift_ms: int, tmp_path: Path) -> None:
+    """The timestamps that it copies are older each time."""
+    mirror = writer(40009, 5, times=40, ahead_ms=-HOUR_MS, client="mirror", drift_ms=drift_ms)
+    causes = [each.finding for each in found(tmp_path, mirror, writer(40000, 5, times=40))]
+    assert causes == ([] if drift_ms else ["clock-skew"])
 
 
 def test_of_two_clocks_that_are_off_alike_the_nearer_is_told_in_either_order(tmp_path: Path) -> None:

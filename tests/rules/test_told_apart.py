@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from kcli.diagnose import diagnose
-from tests.capture.wires import FIN, SYN, Wire, pcap
+from tests.capture.messages import request
+from tests.capture.wires import ACK, FIN, SYN, Wire, pcap
 from tests.records.slips.making import batch_bytes
-from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, found, rounds, told
+from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, found, produced, rounds, told
 from tests.rules.test_sharing import later
 
 
@@ -191,3 +192,27 @@ def test_a_job_that_starts_again_and_again_disturbs_nobody(alone: bool, tmp_path
     beside = rounds("stays", 40000, [*range(1, 15)], "")
     findings = found(tmp_path, *runs, *([] if alone else [beside]))
     assert [each.finding for each in findings] == ([] if alone else ["rebalance-storm"])
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_process_that_ends_while_it_joins_has_no_short_timeout(ends: bool, tmp_path: Path) -> None:
+    """It waits for the other members; its idle connection is closed with it, or lives on."""
+    runs = []
+    for run in range(4):
+        joins, idle = (produced(Talk("cron", 42000 + 2 * run + side), 1, 0) for side in (0, 1))
+        joins.wire.client(request(11, 5, 2, {"groupId": "g"}, "cron")).add(1, ACK)
+        for talk in (joins, idle) if ends else (joins,):
+            talk.wire.now = joins.wire.now + (talk is joins) * SECOND
+            talk.wire.add(0, FIN)
+        runs += [later(talk, 4 * run * SECOND) for talk in (joins, idle)]
+    findings = {each.finding for each in found(tmp_path, produced(Talk("others"), 40, 0), *runs)}
+    assert ("request-timeout-too-short" in findings) is not ends
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_leaders_that_move_while_a_client_asks_the_old_one_all_the_time(again: bool, tmp_path: Path) -> None:
+    """Its errors make two waves; of a reassignment, which moves each partition once, Metadata shows no more."""
+    moves = [[2, 3], [3, 3], [3, 1], [1, 1] if again else [3, 1]]
+    told_of = [later(asks_for_leaders(each, port=41500 + at), 3 * at * SECOND) for at, each in enumerate(moves)]
+    asks = produced(produced(produced(Talk(), 12, 6), 4, 0), 12, 6)
+    assert [each.finding for each in found(tmp_path, asks, *told_of)] == ["leader-moves" if again else "errors-again"]

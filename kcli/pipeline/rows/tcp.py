@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator
+from collections import Counter
+from collections.abc import Collection, Container, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from kcli.calendar import NS_IN_MS
@@ -30,7 +32,10 @@ def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Col
     columns = rows.T.copy()
     turned = numpy.zeros(len(rows), numpy.uint8)
     unknown = numpy.flatnonzero(columns[TALK.index("client")] == UNKNOWN)
-    turned[unknown] = [guessed_client(*each, servers) for each in end_pairs(named[unknown].tobytes())]
+    if len(unknown):
+        connections = Counter(chain.from_iterable(end_pairs(named.tobytes())))
+        pairs = end_pairs(named[unknown].tobytes())
+        turned[unknown] = [guessed_client(*each, servers, connections) for each in pairs]
     both = columns[len(TALK) :].reshape(2, len(SENDER), -1)
     swapped = numpy.flatnonzero(turned)
     both[:, :, swapped] = both[::-1, :, swapped]
@@ -61,13 +66,13 @@ def port_of(end: str) -> int:
     return int(end.rpartition(":")[2])
 
 
-def guessed_client(first: str, second: str, servers: Container[str]) -> int:
+def guessed_client(first: str, second: str, servers: Container[str], connections: Mapping[str, int]) -> int:
     """Return which end probably connected (0 or 1), if that was not captured: the one that is not a known server, or
-    has the higher port, as ephemeral ports are high.
+    has fewer connections, or the higher port, as ephemeral ports are high.
     """
 
-    def rank(end: str) -> tuple[bool, int]:
-        return end not in servers, port_of(end)
+    def rank(end: str) -> tuple[bool, int, int]:
+        return end not in servers, -connections[end], port_of(end)
 
     return int(rank(second) > rank(first))
 

@@ -3,7 +3,8 @@
 from kcli.rules.rule import Rule
 
 # Two waves are told apart by a pause between their errors, or by different leaders: waves in quick succession leave no
-# pause. A reassignment moves each partition once, one after the other; so some partitions have to move again.
+# pause. A reassignment moves each partition once, one after the other; so some partitions have to move again. A client
+# that asks the old leader for seconds (librdkafka) joins the waves; then Metadata shows when leaders moved.
 RULE = Rule(
     finding="leader-moves",
     title="leaders that move repeatedly",
@@ -38,15 +39,18 @@ leader_terms AS (
          lag(leader) OVER (PARTITION BY topic, partition ORDER BY leader_epoch, ns) AS before
   FROM terms
 ),
+new_leaders AS (
+  SELECT topic, ns - lag(ns) OVER (PARTITION BY topic ORDER BY ns) AS gap_ns,
+         count(*) OVER (PARTITION BY topic, partition) AS moves
+  FROM leader_terms t
+  WHERE before != leader
+    AND NOT EXISTS (SELECT 1 FROM outage_windows o WHERE t.ns BETWEEN o.from_ns AND o.to_ns)
+),
 moves AS (
-  SELECT topic, sum(moves) AS moves, max(moves) AS most_moves
-  FROM (
-    SELECT topic, partition, count(*) AS moves
-    FROM leader_terms t
-    WHERE before != leader
-      AND NOT EXISTS (SELECT 1 FROM outage_windows o WHERE t.ns BETWEEN o.from_ns AND o.to_ns)
-    GROUP BY topic, partition
-  ) AS m
+  SELECT topic, count(*) AS moves, max(moves) AS most_moves,
+         CASE WHEN max(moves) < 2 THEN 1
+              ELSE greatest(max(moves), 1 + sum(CASE WHEN gap_ns > 1000000000 THEN 1 ELSE 0 END)) END AS episodes
+  FROM new_leaders
   GROUP BY topic
 ),
 waves AS (
@@ -59,10 +63,10 @@ waves AS (
   WHERE topic IS NOT NULL
   GROUP BY topic
 )
-SELECT w.topic, errors, greatest(bursts, coalesce(most_moves, 0)) AS episodes, names, clients, partitions,
+SELECT w.topic, errors, greatest(bursts, coalesce(episodes, 0)) AS episodes, names, clients, partitions,
        coalesce(moves, 0) AS moves, seconds, brokers, first_ns, last_ns, errors AS weight
 FROM waves w LEFT JOIN moves m ON w.topic = m.topic
-WHERE greatest(bursts, coalesce(most_moves, 0)) >= 3 AND again + greatest(coalesce(most_moves, 0) - 1, 0) >= 2
+WHERE greatest(bursts, coalesce(episodes, 0)) >= 3 AND again + greatest(coalesce(most_moves, 0) - 1, 0) >= 2
   AND seconds >= 3
 """,
     subject={"topic": "topic"},

@@ -1,17 +1,17 @@
 """Acknowledged records that are lost: their offsets are given to others."""
 
 from kcli.rules.prepared import OF_BATCH
-from kcli.rules.rule import CRITICAL, Rule
+from kcli.rules.rule import Rule
 
 # A leader that lacks the newest records of the one before gives their offsets again, to other records. An unclean
 # election makes such a leader, or a failover where the leader alone had what it acknowledged (acks=1). A retry of an
 # idempotent producer gets the offset that its records have already: what was sent before, byte for byte, does not
 # count; and as its offset is below one that was acknowledged behind it, so is its end. Two leaders that
-# take turns all the time are of two clusters.
+# take turns all the time are of two clusters. What is lost of the last second before a leader is replaced, and was
+# written with acks=1, is what acks=1 risks at each restart: worth knowing.
 RULE = Rule(
     finding="lost-writes",
     title="acknowledged records that are lost",
-    severity=CRITICAL,
     when="batches > 0 AND servers >= 2",
     sql=f"""
 WITH terms AS (
@@ -26,7 +26,8 @@ suspects AS (
   WHERE n.lowest <= o.highest AND n.first_ns > o.first_ns
 ),
 sent AS (
-  SELECT p.topic, p.partition, p.server, b.client_id, b.crc, b.records, p.ns, c.completed_ns, p.base_offset, p.error,
+  SELECT p.topic, p.partition, p.server, b.client_id, b.crc, b.records, p.ns, c.completed_ns, c.acks, p.base_offset,
+         p.error,
          row_number() OVER (PARTITION BY p.topic, p.partition, b.crc ORDER BY p.ns) AS attempt
   FROM produced p
   JOIN suspects s ON p.topic = s.topic AND p.partition = s.partition
@@ -60,17 +61,26 @@ again AS (
     ON t.topic = f.topic AND t.partition = f.partition AND t.server = f.server AND t.attempt = 1
     AND t.completed_ns >= f.completed_ns AND t.base_offset BETWEEN f.base_offset AND f.reached
   GROUP BY f.topic, f.partition, f.server, f.before, f.base_offset, f.reached, f.completed_ns
+),
+losses AS (
+  SELECT a.topic, a.partition, a.ns, array_agg(DISTINCT w.client_id) AS losers,
+         min(w.acks) = 1 AND max(w.completed_ns) - min(w.completed_ns) <= 1000000000 AS is_risked
+  FROM again a
+  JOIN taken w
+    ON w.topic = a.topic AND w.partition = a.partition AND w.completed_ns < a.ns AND w.base_offset >= a.base_offset
+  GROUP BY a.topic, a.partition, a.ns
 )
 SELECT a.topic, concat(a.topic, '-', a.partition) AS partition, b.broker, b.broker_name, o.broker_name AS old_name,
-       base_offset, reached, reached - base_offset + 1 AS offsets, batches, records, ns AS first_ns, last_ns,
+       base_offset, reached, reached - base_offset + 1 AS offsets, batches, records, a.ns AS first_ns,
+       last_ns,
        reached - base_offset + 1 AS weight,
-       (
-         SELECT array_agg(DISTINCT w.client_id)
-         FROM taken w
-         WHERE w.topic = a.topic AND w.partition = a.partition AND w.completed_ns < a.ns
-           AND w.base_offset >= a.base_offset
-       ) AS losers
+       losers, CASE WHEN is_risked THEN ', written with acks=1 in the last second before' ELSE '' END AS how,
+       CASE WHEN is_risked
+            THEN concat('write with acks=all (and min.insync.replicas of at least 2) if {{losers}} must not lose ',
+                        'the newest records when a leader is replaced; consumers may have read them') END AS advised,
+       CASE WHEN is_risked THEN 'info' ELSE 'critical' END AS severity
 FROM again a
+LEFT JOIN losses l ON l.topic = a.topic AND l.partition = a.partition AND l.ns = a.ns
 JOIN brokers b ON b.server = a.server
 JOIN brokers o ON o.server = a.before
 WHERE batches >= 3 OR goes_beyond
@@ -78,7 +88,7 @@ WHERE batches >= 3 OR goes_beyond
     subject={"partition": "partition", "topic": "topic", "client": "losers", "broker": "broker"},
     evidence=("base_offset", "reached", "offsets", "batches", "records"),
     text="{partition} lost records that had been acknowledged to {losers}: the new leader, broker {broker_name}, gives "
-    "offsets {base_offset} to {reached}, which broker {old_name} had given, to {records} other records",
+    "offsets {base_offset} to {reached}, which broker {old_name} had given, to {records} other records{how}",
     ruled_out="retries: those batches were sent for the first time",
     advice="the new leader lacked them: acks=all with min.insync.replicas of at least 2, and "
     "unclean.leader.election.enable=false for {topic}; write them again if their source has them; consumers may have "

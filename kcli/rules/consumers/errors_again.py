@@ -3,7 +3,8 @@
 from kcli.rules.prepared import TROUBLES
 from kcli.rules.rule import Rule
 
-# Ten times; each INVALID_PRODUCER_ID_MAPPING ends a producer, so three are enough.
+# Ten times; each INVALID_PRODUCER_ID_MAPPING ends a producer, so three are enough. Topics that do not exist for
+# moments, and then do, are new ones.
 RULE = Rule(
     finding="errors-again",
     title="errors that repeat without end",
@@ -26,6 +27,18 @@ asked AS (
          sum(CASE WHEN a.ns BETWEEN c.first_ns AND c.last_ns THEN 1 ELSE 0 END) AS requests
   FROM counted c JOIN calls a ON a.client_id = c.client_id AND a.api = c.api
   GROUP BY c.client_id, c.api, c.error
+),
+new_topics AS (
+  SELECT client_id, error
+  FROM (
+    SELECT coalesce(client_id, '') AS client_id, topic, error, min(completed_ns) AS from_ns, max(completed_ns) AS to_ns
+    FROM metadata_topics
+    WHERE error IN ('UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE')
+    GROUP BY 1, 2, 3
+  ) AS r
+  LEFT JOIN (SELECT topic, max(completed_ns) AS seen_ns FROM metadata_partitions GROUP BY topic) AS k USING (topic)
+  GROUP BY client_id, error
+  HAVING bool_and(coalesce(seen_ns > to_ns AND to_ns - from_ns < 3000000000, false))
 )
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
        first_ns, last_ns, answers AS weight,
@@ -38,7 +51,8 @@ SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 *
                  'transactional.id.expiration.ms of the brokers (7 days by default); raise that, or begin with a new '
                  'producer (initTransactions) after a long pause' END AS advised
 FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api AND c.error = a.error
-WHERE answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests END
+LEFT JOIN new_topics n ON c.api = 'METADATA' AND c.client_id = n.client_id AND c.error = n.error
+WHERE n.client_id IS NULL AND answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests END
 """,
     subject={"client": "client_id"},
     evidence=("api", "error", "answers", "requests", "seconds", "servers"),

@@ -6,7 +6,8 @@ from kcli.rules.rule import Rule
 # A broker that answers nobody in the meantime hangs, and its clients are right to give up. An answer that is missing in
 # the capture does not count as one that the client did not wait for. If the broker may answer within the timeout, and
 # mostly does, it was late by exception.
-# A process that ends closes all its connections at once, each with a waiting Fetch; that counts once.
+# A process that ends closes all its connections at once, each with a waiting Fetch; that counts once. If it ends in
+# JoinGroup or SyncGroup, which wait for other members, and closes idle connections with it, no timeout is too short.
 # If only a piece of the answer comes, after the client's FIN, as a RST cuts it, the client did not wait for it.
 RULE = Rule(
     finding="request-timeout-too-short",
@@ -43,6 +44,17 @@ open AS (
   LEFT JOIN reset r ON r.connection = h.connection
   WHERE a.connection IS NULL OR r.connection IS NOT NULL
 ),
+quits AS (
+  SELECT q.connection
+  FROM (SELECT DISTINCT client_id, connection, end_ns FROM open WHERE api IN ('JOIN_GROUP', 'SYNC_GROUP')) AS q
+  JOIN (
+    SELECT client_id, connection, first_ns, unanswered, {CLIENT_END} AS end_ns FROM conns
+  ) AS o
+    ON o.client_id = q.client_id AND o.connection != q.connection AND o.first_ns < q.end_ns
+  GROUP BY q.connection
+  HAVING bool_or(unanswered = 0 AND abs(o.end_ns - q.end_ns) <= 100000000)
+    AND NOT bool_or(o.end_ns IS NULL OR o.end_ns - q.end_ns > 100000000)
+),
 answered AS (
   SELECT DISTINCT server, floor(completed_ns / 1e9) AS second
   FROM calls
@@ -52,12 +64,13 @@ pending AS (
   SELECT client_id, connection, end_ns, min_by(api, ns) AS api, min(ns) AS ns, max(max_wait_ms) AS max_wait_ms,
          bool_or(is_reset OR (completed_ns > end_ns AND response_bytes IS NOT NULL)) AS answered_later
   FROM open x
-  WHERE response_bytes IS NOT NULL OR is_reset
-    OR EXISTS (
-      SELECT 1
-      FROM answered a
-      WHERE a.server = x.server AND a.second BETWEEN floor(x.ns / 1e9) AND floor(x.end_ns / 1e9)
-    )
+  WHERE connection NOT IN (SELECT connection FROM quits)
+    AND (response_bytes IS NOT NULL OR is_reset
+         OR EXISTS (
+           SELECT 1
+           FROM answered a
+           WHERE a.server = x.server AND a.second BETWEEN floor(x.ns / 1e9) AND floor(x.end_ns / 1e9)
+         ))
   GROUP BY client_id, connection, end_ns
 ),
 moments AS (

@@ -8,9 +8,10 @@ from kcli.rules.rule import Rule
 # clients say so in the reason, where it is not redacted. A client with far more members than it ever had at once is no
 # deployment. Workers of Connect join again for each connector that is created or changed: of these only new members
 # count. A job that is started repeatedly has one member at a time, a new process each time. It leaves at its end, and
-# the next one continues from its last offset, so nobody waits. Causes: a member leaves by itself; or it is removed for
-# lack of heartbeats although it is alive (its old member id is refused then); or members see changed topics or
-# partitions (Java says so).
+# the next one continues from its last offset, so nobody waits. Nor does anybody wait for a member that is alone, and
+# joins again by itself as its pattern matches new topics: it is given more partitions then. Causes: a member leaves by
+# itself; or it is removed for lack of heartbeats although it is alive (its old member id is refused then); or members
+# see changed topics or partitions (Java says so).
 RULE = Rule(
     finding="rebalance-storm",
     title="groups that rebalance repeatedly",
@@ -209,6 +210,12 @@ jobs AS (
     ON c.group_id = m.group_id
   GROUP BY c.group_id
 ),
+grown AS (
+  SELECT group_id, count(DISTINCT cardinality(assignment)) AS given
+  FROM group_calls
+  WHERE api = 'SYNC_GROUP' AND assignment IS NOT NULL
+  GROUP BY group_id
+),
 returned AS (
   SELECT group_id, min_by(place, struct(struct(-times, place), fetch_offset)) AS returned_to,
          min_by(fetch_offset, struct(struct(-times, place), fetch_offset)) AS returned_offset, max(times) AS returns
@@ -259,8 +266,10 @@ LEFT JOIN changes n ON g.group_id = n.group_id
 LEFT JOIN failed f ON g.group_id = f.group_id
 LEFT JOIN returned t ON g.group_id = t.group_id
 LEFT JOIN jobs o ON g.group_id = o.group_id
+LEFT JOIN grown w ON g.group_id = w.group_id
 WHERE NOT coalesce(o.size = 1 AND leaves >= o.came - 1 AND o.links >= o.came AND joins <= 2 * o.came
                    AND coalesce(2 * returns, 0) < most_joins, false)
+  AND NOT coalesce(o.size = 1 AND o.came = 1 AND refusals IS NULL AND 2 * w.given >= generations, false)
 """,
     subject={"group": "group_id", "client": "clients"},
     evidence=(
