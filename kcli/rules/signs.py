@@ -114,7 +114,7 @@ read AS (
   FROM fetch_partitions
 ),
 sent AS (
-  SELECT count(*) AS batches, coalesce(max(partition), 0) AS highest_partition,
+  SELECT count(*) AS batches,
          sum(CASE WHEN producer_id < 0 THEN 1 ELSE 0 END) AS plain_batches,
          sum(CASE WHEN abs(max_timestamp * 1000 - unix_micros(timestamp)) > 600000000 THEN 1
                   ELSE 0 END) AS skewed_batches

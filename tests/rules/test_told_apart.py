@@ -128,13 +128,13 @@ def test_members_that_come_and_go_together_cost_a_round_each_time(flaps: bool, t
         assert not findings
 
 
-def filling(partitions: list[int]) -> Talk:
+def filling(partitions: list[int], size: int = 90, port: int = 41000) -> Talk:
     """A producer that sends a record to these partitions in turn, 20 a second."""
-    talk = Talk("writer", 41000)
+    talk = Talk("writer", port)
     for number in range(280):
         at = partitions[number % len(partitions)]
         asked = {"acks": 1, "timeoutMs": 1000, "topicData": [
-            {"name": "orders", "partitionData": [{"index": at, "records": batch_bytes([(b"k", b"v" * 90)])}]},
+            {"name": "orders", "partitionData": [{"index": at, "records": batch_bytes([(b"k", b"v" * size)])}]},
         ]}  # fmt: skip
         part = {"index": at, "errorCode": 0, "baseOffset": number}
         talk.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]}, SECOND // 20)
@@ -145,6 +145,15 @@ def filling(partitions: list[int]) -> Talk:
 def test_of_three_partitions_one_is_hot_with_three_quarters(hot: int, told_of: bool, tmp_path: Path) -> None:
     findings = found(tmp_path, filling([0] * hot + [1, 2, 1] + [2] * (8 - hot)))
     assert [each.subject.get("partition") for each in findings] == ["orders-0"] * told_of
+
+
+@pytest.mark.parametrize("case", ["all", "few bytes", "one partition", "a producer each"])
+def test_a_key_that_all_records_have_leaves_the_other_partitions_empty(case: str, tmp_path: Path) -> None:
+    sent = [filling([0], 90 if case == "few bytes" else 2000)]
+    if case == "a producer each":
+        sent.append(filling([1], 2000, 41001))
+    findings = found(tmp_path, *sent, asks_for_leaders([2] if case == "one partition" else [2, 2, 2]))
+    assert [each.subject.get("partition") for each in findings] == ["orders-0"] * (case == "all")
 
 
 def asks_for_leaders(leaders: list[int], broker: int = 2, port: int = 41500) -> Talk:
