@@ -65,11 +65,10 @@ class Figures:
     links: set[str] | None = None
 
     def add(self, exchange: Exchange, codes: Sequence[int]) -> None:
-        """Count one exchange."""
-        answered = exchange.response_ns
-        latency = 0 if answered is None else max(0, answered - exchange.request_ns) // 1000
+        """Count one exchange. Its latency is unknown if the response was captured before the request."""
+        latency = -1 if exchange.response_ns is None else (exchange.response_ns - exchange.request_ns) // 1000
         size = exchange.response_bytes or 0
-        buckets = Counter() if answered is None else Counter({bucket_of(latency): 1})
+        buckets = Counter({bucket_of(latency): 1} if latency >= 0 else {})
         one = Figures(1, bool(codes), exchange.request_bytes, size, latency, latency, buckets, codes=Counter(codes))
         one.add_records(exchange)
         self.merge(one)

@@ -383,9 +383,9 @@ class LiveFigures:
 
 def own_ms(api: str | None, latency_ms: float | None, max_wait_ms: int | None) -> float | None:
     """Return a latency without the wait that the request asks for; None if it waits for others, or there is no
-    response.
+    response, or only one that was captured before the request.
     """
-    if latency_ms is None or api in WAITING_APIS:
+    if latency_ms is None or latency_ms < 0 or api in WAITING_APIS:
         return None
     return max(0.0, latency_ms - (max_wait_ms or 0))
 

@@ -70,6 +70,21 @@ def test_the_core_counts_what_values_give(path: Path) -> None:
         assert plain(sink.rows()) == plain(counted(path, *by)), by
 
 
+def test_a_response_captured_before_its_request_has_no_latency(tmp_path: Path) -> None:
+    wire, path = Wire().open(), tmp_path / "a.pcap"
+    for number, wait in enumerate((3, -40, 5)):
+        wire.client(request(3, 12, number, {"topics": []}))
+        wire.now += (wait - 1) * MILLISECOND
+        wire.server(response(3, 12, number, {"brokers": [], "topics": []}))
+        wire.now += 99 * MILLISECOND
+    path.write_bytes(pcap(wire.packets))
+    [fast] = plain(counted(path, "api"))
+    with by_oracle():
+        assert [fast] == plain(counted(path, "api"))
+    _, figures, _ = fast
+    assert (figures.exchanges, figures.least, figures.most, sum(figures.buckets.values())) == (3, 3000, 5000, 2)
+
+
 CHOICES: list[dict[str, Any]] = [
     {"api": ["Fetch", "Metadata"]},
     {"client_id": "rdkafka"},

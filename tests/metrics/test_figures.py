@@ -100,6 +100,7 @@ def test_fetches_are_idle_or_of_brokers_or_have_news() -> None:
         ("PRODUCE", 3.0, None, 3.0),
         ("JOIN_GROUP", 3.0, None, None),
         ("PRODUCE", None, None, None),
+        ("PRODUCE", -3.0, None, None),
     ],
 )
 def test_a_wait_that_was_asked_for_is_no_latency(
