@@ -11,6 +11,7 @@ from kcli.diagnose import Diagnosis
 from kcli.diagnose.overview import SIZE, Overview
 from kcli.diagnose.store import FactStore
 from kcli.rules.judgement import NAMELESS
+from kcli.rules.prepared import OF_CONTROLLERS
 from kcli.schemas.errors import COORDINATOR_ERRORS
 
 SHORTEST_S = 0.5  # a block: in less there are too few answers
@@ -36,7 +37,13 @@ KNOWN = {
     "UNION SELECT DISTINCT topic FROM fetched WHERE inside(ns)",
     "group_id": "SELECT DISTINCT group_id FROM group_calls WHERE inside(completed_ns)",
 }
+ASKED_SERVERS = f"SELECT server, bool_or({OF_CONTROLLERS}) AS is_controller FROM calls WHERE inside(ns) GROUP BY server"
 LOAD = "SELECT coalesce(sum(records), 0) AS records FROM batches WHERE api = 'PRODUCE' AND inside(ns)"
+# Connections of clients whose first request, in which they name their software, is not in the capture.
+MID_STREAM = """
+SELECT count(*) AS connections FROM tcp
+WHERE NOT opened AND connection IN (SELECT connection FROM calls WHERE NOT inner_client AND inside(ns))
+"""
 TIMES = f"""
 SELECT api, CAST(ceil({STEPS} * log2(greatest(own_ms, 0.001))) AS BIGINT) AS bucket, count(*) AS answers
 FROM ({OWN_TIMES}) AS o WHERE inside(ns) GROUP BY ALL
@@ -57,7 +64,8 @@ SETS = {
     "FROM (SELECT api, unnest(errors) AS error, ns, ns - first_ns AS age_ns "
     "FROM calls LEFT JOIN clients USING (client_id)) AS e "
     f"WHERE inside(ns) AND NOT ({STARTING}) GROUP BY 1",
-    "client": "SELECT client_id AS name, count(*) AS count FROM calls WHERE client_id != '' AND inside(ns) GROUP BY 1",
+    "client": "SELECT client_id AS name, count(*) AS count FROM calls "
+    "WHERE client_id != '' AND NOT inner_client AND inside(ns) GROUP BY 1",
     "software": "SELECT concat_ws(' ', software, software_version) AS name, 1 AS count "
     "FROM software WHERE software IS NOT NULL GROUP BY 1",
     "topic": "SELECT topic AS name, count(*) AS count FROM (SELECT topic FROM produced WHERE inside(ns) "
@@ -83,6 +91,7 @@ class Captured:
         self.time = diagnosis.overview.time.within(scope.since, scope.until)
         self.seconds = self.time.seconds()
         self.blocks = 0
+        self.brokers: Counter[str] = Counter()
         since, until = (0, -1) if self.time.first_ns is None else (self.time.first_ns, self.time.last_ns)
         self.execute(
             f"CREATE OR REPLACE MACRO inside(ns) AS ns BETWEEN {since} AND {until}",
@@ -95,6 +104,8 @@ class Captured:
         self.known = {kind: {row[kind] for row in store.ask(sql)} for kind, sql in KNOWN.items()}
         [early] = store.ask(f"SELECT count(*) AS calls FROM calls WHERE ns < {since}")
         self.early = early["calls"] if scope.since is None else 0  # before the first packet: a clock was set back
+        [mid_stream] = store.ask(MID_STREAM)
+        self.mid_stream = mid_stream["connections"] > 0
         [load] = store.ask(LOAD)
         self.load = (load["records"] or size["exchanges"]) / max(self.seconds, 0.001)
         self.sizes = {(row["api"], row["role"]): row["bytes"] for row in store.ask(SIZES)}
@@ -117,10 +128,11 @@ class Captured:
 
     def name_brokers(self, nodes: Mapping[str, int]) -> None:
         """Name brokers alike on both sides. nodes: the node ids of both sides; if both have one, that of this side."""
-        servers = [row["server"] for row in self.store.ask("SELECT DISTINCT server FROM calls WHERE inside(ns)")]
-        names = [str(nodes.get(server, server)) for server in servers]
-        self.make("broker_names", server=servers, broker=names)
-        self.known["broker"] = {*names}
+        rows = [*self.store.ask(ASKED_SERVERS)]
+        names = {row["server"]: str(nodes.get(row["server"], row["server"])) for row in rows}
+        self.make("broker_names", server=[*names], broker=[*names.values()])
+        self.known["broker"] = {*names.values()}
+        self.brokers = Counter(names[row["server"]] for row in rows if not row["is_controller"])
 
     def times(self) -> dict[str, Counter[int]]:
         """Count the responses to each API in each bucket of latencies, without the waits that requests allow."""

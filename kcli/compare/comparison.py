@@ -25,6 +25,7 @@ FEWEST_SHOWN = 3  # ... of one that is shown as too short to tell
 CHANCE = 0.01  # of a comparison in which one difference is called a change, and is none
 UNSTEADY = 1.5  # a side whose noise, so many times, is more than the change
 DIFFERENT_LOAD = 2.0  # times
+AS_MUCH = 0.9  # of a change
 OTHER_TOPICS = 0.5  # share of the records that is of other topics
 SHOWN_VERSIONS = 6
 BROKER = KEYS.index("broker")
@@ -107,8 +108,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A thing that only one side has. kind: error, version (of requests), client, software, topic, compression, offer
-    or finding. verdict: "new" or "gone". grave: a finding of a warning or worse that was not there before.
+    """A thing that only one side has. kind: broker, error, version (of requests), client, software, topic, compression,
+    offer or finding. verdict: "new" or "gone". grave: a finding of a warning or worse that was not there before.
     """
 
     verdict: str
@@ -125,7 +126,8 @@ class Difference:
 @dataclass(slots=True)
 class Comparison:
     """changes: all measures that both sides have, the gravest first. unlike: why the captures as a whole can't be
-    compared. block_seconds: of a block of time. unoffered: sides in which no broker says which versions it speaks."""
+    compared. block_seconds: of a block of time. unoffered: sides in which no broker says which versions it speaks.
+    unnamed: sides with connections that began before, whose clients named their software then."""
 
     before: Diagnosis
     after: Diagnosis
@@ -134,6 +136,7 @@ class Comparison:
     block_seconds: float
     unlike: list[str] = field(default_factory=list)
     unoffered: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
 
     @property
     def is_worse(self) -> bool:
@@ -184,13 +187,15 @@ def compared(before: Captured, after: Captured) -> Comparison:
     judge(changes, partial(excuse, before, after))
     order = (WORSE, BETTER, UNLIKE, CHANGED, SAME)
     changes.sort(key=lambda each: (order.index(each.verdict), -(each.times or 1e9)))
-    differences = []
+    differences: list[Difference] = []
     if before.has_exchanges and after.has_exchanges:  # of nothing read nothing is gone
+        differences += one_sided("broker", before.brokers, after.brokers)
         differences += [*differences_of(before, after), *offers_of(before, after)]
         differences += findings_of(before, after, changes)
     sides = (("before", before), ("after", after))
     unoffered = tuple(name for name, side in sides if side.has_exchanges and not side.offers())
-    return Comparison(before.diagnosis, after.diagnosis, changes, differences, seconds, unlike, unoffered)
+    unnamed = tuple(name for name, side in sides if side.mid_stream)
+    return Comparison(before.diagnosis, after.diagnosis, changes, differences, seconds, unlike, unoffered, unnamed)
 
 
 def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
@@ -322,6 +327,10 @@ def excuse(before: Captured, after: Captured, change: Change) -> str:
         old, new = (side.sizes.get((api, role), 1.0) for side in (before, after))
         if (new > old) == rises and max(old, new) > DIFFERENT_LOAD * min(old, new):
             return f"requests and responses are {times_word(old, new)}: {old:,.0f} bytes before, {new:,.0f} after"
+    if "rate" in change.measure.excuse and topic is not None:
+        old, new = (side.topics.get(topic, 0) / max(side.seconds, 0.001) for side in (before, after))
+        if (new > old) == rises and max(old, new) > AS_MUCH * (change.times or 1.0) * min(old, new):
+            return f"the topic gets {old:,.0f} records a second before, {new:,.0f} after"
     if "load" in change.measure.excuse:
         old, new = before.load, after.load
         if (new > old) == rises and max(old, new) > DIFFERENT_LOAD * min(old, new):
@@ -341,7 +350,10 @@ def times_word(before: float, after: float) -> str:
 def differences_of(before: Captured, after: Captured) -> Iterator[Difference]:
     """Yield what only one side has, and APIs whose requests changed version."""
     for (kind, names_before), (_, names_after) in zip(before.sets(), after.sets(), strict=True):
-        yield from one_sided(kind, names_before, names_after)
+        for each in one_sided(kind, names_before, names_after):
+            # A client names its software as it connects.
+            if kind != "software" or not (before if each.verdict == "new" else after).mid_stream:
+                yield each
     versions_before, versions_after = before.versions(), after.versions()
     for name, (versions, count) in versions_after.items():
         old = versions_before.get(name)

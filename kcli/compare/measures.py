@@ -27,10 +27,10 @@ class Measure:
 
     A change counts if it is at least `least` and by the factor `times`, and the sides are further apart than `apart`
     times the noise. means: compare means of blocks, not medians. counts: the same, and blocks without a row have 0.
-    excuse: other changes that explain one: of "load", of "size" of requests and responses, of "topics". follows: the
-    measure of whose change this is a consequence; for brokers, if that changed for all of them. steady: each value is
-    the best of many, so few values suffice if the sides do not overlap. by_time: one value a block of time, not a
-    connection.
+    excuse: other changes that explain one: of "load", of "size" of requests and responses, of "topics", of the "rate"
+    of records to the topic, if it is as large. follows: the measure of whose change this is a consequence; for brokers,
+    if that changed for all of them. steady: each value is the best of many, so few values suffice if the sides do not
+    overlap. by_time: one value a block of time, not a connection.
     """
 
     name: str
@@ -84,7 +84,7 @@ FROM ({OWN_TIMES}) AS o JOIN slow_limits USING (api) JOIN broker_names USING (se
         "batching", "records of a Produce{topic}", "records", """
 SELECT topic, block_of(ns) AS block, sum(records) / count(DISTINCT (connection, correlation_id)) AS value
 FROM batches WHERE api = 'PRODUCE' GROUP BY ALL
-""", LOWER, least=0.5, excuse=("load",),
+""", LOWER, least=0.5, excuse=("rate", "load"),
     ),
     Measure(
         "record-bytes", "bytes of a record as written{topic}", "bytes", """

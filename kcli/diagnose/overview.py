@@ -6,11 +6,11 @@ from typing import Any
 from kcli.capture.captured_time import CapturedTime
 from kcli.capture.latency_buckets import percentile_sql
 from kcli.diagnose.store import FactStore
-from kcli.rules.prepared import BEYOND_WAIT_MS, CLIENT_COUNTS
+from kcli.rules.prepared import BEYOND_WAIT_MS, CLIENT_COUNTS, SERVER_COUNTS
 
 MOST_CLIENTS = 8
 
-SIZE = f"SELECT count(*) AS exchanges, count(DISTINCT server) AS brokers, {CLIENT_COUNTS} FROM calls"
+SIZE = f"SELECT count(*) AS exchanges, {SERVER_COUNTS}, {CLIENT_COUNTS} FROM calls"
 ERRORS = """
 SELECT error, count(*) AS exchanges FROM (SELECT explode(errors) AS error FROM calls WHERE failed) AS named
 GROUP BY error ORDER BY exchanges DESC, error
@@ -39,11 +39,11 @@ ORDER BY c.requests DESC, c.client_id LIMIT {MOST_CLIENTS}
 class Overview:
     """The figures.
 
-    time: the captured time. clients: the number of client ids; broker_clients: the number of ids that only brokers use.
-    errors: exchanges with each error, by name, the most frequent first. busiest: rows of client_id, requests, rate
-    (requests per captured second; None: no time was captured), errors (exchanges with any error), p99_ms (latency
-    beyond the waits that requests allow), connections, records (per Produce; without one, per answered Fetch), without
-    brokers.
+    time: the captured time. brokers, controllers: the number of their addresses. clients: the number of client ids;
+    broker_clients: the number of ids that only brokers use. errors: exchanges with each error, by name, the most
+    frequent first. busiest: rows of client_id, requests, rate (requests per captured second; None: no time was
+    captured), errors (exchanges with any error), p99_ms (latency beyond the waits that requests allow), connections,
+    records (per Produce; without one, per answered Fetch), without brokers.
     """
 
     time: CapturedTime
@@ -53,6 +53,7 @@ class Overview:
     broker_clients: int = 0
     errors: dict[str, int] = field(default_factory=dict)
     busiest: list[dict[str, Any]] = field(default_factory=list)
+    controllers: int = 0
 
 
 def overview_of(store: FactStore, time: CapturedTime) -> Overview:

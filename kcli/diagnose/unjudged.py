@@ -19,7 +19,7 @@ from kcli.rules.signs import CLOCKS_APART_MS, STEADY_RATES
 
 WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
 NAMED = 3  # most servers in one text
-OF_HANDSHAKES = ("expired-certificate", "plaintext-on-tls", "tls-on-plaintext")
+OF_HANDSHAKES = ("expired-certificate", "tls-mismatch", "plaintext-on-tls", "tls-on-plaintext")
 STEADY_CLOCK = "a capture on a machine whose clock is steady (chrony or ntpd that slews it)"
 JUMPS = 3  # most jumps of the clock to name
 SHORT_S = 5.0  # seconds: shorter captures hardly show repeated or changing behaviour
@@ -306,4 +306,6 @@ def nameless(store: FactStore) -> Iterator[Unjudged]:
 
 def short(store: FactStore, seconds: float) -> Iterator[Unjudged]:
     if 0 < seconds < SHORT_S and store.has("exchange_facts"):
-        yield Unjudged(f"problems that take longer than these {seconds:.1f} s to show", "a capture of a minute or more")
+        yield Unjudged(
+            f"problems that take longer than these {span_text(seconds)} to show", "a capture of a minute or more"
+        )

@@ -121,13 +121,17 @@ def figures(answers: Answers, seconds: float | None = None) -> Iterable[tuple[st
         yield f"with errors, {totals['with_errors'] / totals['exchanges']:.1%}", f"{totals['with_errors']:,}"
     inner = totals["broker_clients"]
     yield figure(totals["clients"], "client", f", {inner:,} of them the brokers' own" if inner else "")
-    yield figure(totals["brokers"], "broker")
+    controllers = totals["controllers"]
+    if totals["brokers"] or not controllers:
+        yield figure(totals["brokers"], "broker", f", {counted(controllers, 'controller')}" if controllers else "")
+    else:
+        yield figure(controllers, "controller")
     yield figure(totals["connections"], "connection", " with requests")
     yield "requests", rounded_bytes(totals["request_bytes"])
     yield "responses", rounded_bytes(totals["response_bytes"])
     if totals["p50_ms"] is not None:
-        yield "median latency, with waits", f"{totals['p50_ms']:,.4g} ms"
-        yield "99 % answered in, with waits", f"{totals['p99_ms']:,.4g} ms"
+        yield "median latency, with waits", span_text(totals["p50_ms"] / 1e3)
+        yield "99 % answered in, with waits", span_text(totals["p99_ms"] / 1e3)
     if seconds is None:
         yield "from first to last response", span_text((answers.last_ns - answers.first_ns) / 1e9)
     else:

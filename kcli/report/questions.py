@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kcli.capture.latency_buckets import percentile_sql
 from kcli.pipeline import queries
-from kcli.rules.prepared import BY_ID, CLIENT_COUNTS, TOPIC
+from kcli.rules.prepared import BY_ID, CLIENT_COUNTS, SERVER_COUNTS, TOPIC
 from kcli.tables.connections import address_sql
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
@@ -65,7 +65,7 @@ QUESTIONS = (
         "",
         f"""
 SELECT count(DISTINCT connection) AS connections, {CLIENT_COUNTS},
-       count(DISTINCT server) AS brokers, sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered, {FIGURES}
+       {SERVER_COUNTS}, sum(CASE WHEN unanswered THEN 1 ELSE 0 END) AS unanswered, {FIGURES}
 FROM page_calls
 """,
     ),

@@ -51,6 +51,11 @@ HAVING max(CASE WHEN inside THEN 1 ELSE 0 END) = 1
 # The number of client ids, and of the ids that only brokers use, in rows with `client_id` and `inner_client`.
 CLIENT_COUNTS = """count(DISTINCT client_id) AS clients,
        count(DISTINCT client_id) - count(DISTINCT CASE WHEN NOT inner_client THEN client_id END) AS broker_clients"""
+# A request that only a KRaft controller is asked.
+OF_CONTROLLERS = """api IN ('BROKER_HEARTBEAT', 'BROKER_REGISTRATION', 'CONTROLLER_REGISTRATION', 'VOTE',
+            'BEGIN_QUORUM_EPOCH', 'END_QUORUM_EPOCH', 'FETCH_SNAPSHOT')"""
+SERVER_COUNTS = f"""count(DISTINCT server) - count(DISTINCT CASE WHEN {OF_CONTROLLERS} THEN server END) AS brokers,
+       count(DISTINCT CASE WHEN {OF_CONTROLLERS} THEN server END) AS controllers"""
 # Errors of normal operation: a member asks for its id, or a version or a fetch session is negotiated.
 ROUTINE_ERRORS = ("MEMBER_ID_REQUIRED", "FETCH_SESSION_TOPIC_ID_ERROR", "UNSUPPORTED_VERSION")
 
@@ -176,13 +181,7 @@ FROM record_batches p {BY_ID}
 """,
     # Servers with followers: a Produce with acks=all waits for these.
     "replicated": "SELECT DISTINCT server FROM calls WHERE api = 'FETCH' AND replica_id >= 0",
-    # Servers that are asked for what only a KRaft controller does.
-    "controllers": """
-SELECT DISTINCT server
-FROM calls
-WHERE api IN ('BROKER_HEARTBEAT', 'BROKER_REGISTRATION', 'CONTROLLER_REGISTRATION', 'VOTE', 'BEGIN_QUORUM_EPOCH',
-              'END_QUORUM_EPOCH', 'FETCH_SNAPSHOT')
-""",
+    "controllers": f"SELECT DISTINCT server FROM calls WHERE {OF_CONTROLLERS}",
     # Answered requests. own_ms: the latency beyond the wait that the request asks for; null: unknown.
     "timed": f"""
 SELECT ns, completed_ns, connection, c.server, client_id, address, correlation_id, api, acks, inner_client, latency_ms,

@@ -106,6 +106,37 @@ def test_other_topics_and_another_load_are_said() -> None:
         assert excuse(before, after, change).startswith("the load is 10.0 times as large") == said
 
 
+def test_batches_that_shrink_with_the_records_of_their_topic_are_no_change() -> None:
+    batching = next(each for each in MEASURES if each.name == "batching")
+    before, after = (
+        cast(Any, SimpleNamespace(load=1.0, seconds=10.0, topics={"t": n}, sizes={})) for n in (2400, 1200)
+    )
+    for records, said in ((1.1, True), (0.5, False)):
+        change = Change(batching, of(topic="t"), 2.0, records, STEADY, 0.01, (9, 9))
+        assert excuse(before, after, change).startswith("the topic gets 240 records a second") == said
+
+
+def test_a_broker_that_gets_no_more_requests_is_told_and_software_only_where_clients_connect(tmp_path: Path) -> None:
+    talks = [Talk(f"shop-{broker}", 40000 + broker, broker) for broker in (1, 2)]
+    for talk in talks:
+        talk.call(18, 3, {"clientSoftwareName": talk.client, "clientSoftwareVersion": "1"}, {"apiKeys": []})
+        for _ in range(20):
+            talk.call(3, 9, {"topics": []}, {"brokers": [], "topics": []})
+    sides = {"both": talks, "one": talks[:1]}
+    for name, of_side in sides.items():
+        packets = sorted(packet for talk in of_side for packet in talk.wire.packets)
+        (tmp_path / f"{name}.pcap").write_bytes(pcap(packets))
+        (tmp_path / f"{name}-later.pcap").write_bytes(pcap(packets[len(packets) // 4 :]))
+
+    def gone(after: str) -> Comparison:
+        return compare([str(tmp_path / "both.pcap")], [str(tmp_path / after)])
+
+    found = {after: gone(after) for after in ("one.pcap", "one-later.pcap")}
+    names = {after: {each.kind: each.name for each in one.differences} for after, one in found.items()}
+    assert names["one.pcap"]["broker"] == "10.0.0.2:9092" and names["one.pcap"]["software"] == "shop-2 1"
+    assert "software" not in names["one-later.pcap"] and found["one-later.pcap"].unnamed == ("after",)
+
+
 def test_a_clock_that_is_set_back_is_told(tmp_path: Path) -> None:
     """What seems to be before the first packet is in no block."""
     well = answered(tmp_path / "well.pcap", 0)

@@ -44,7 +44,7 @@ def test_every_screen_has_the_same_counts(path: Path, tmp_path: Path) -> None:
         if not figures.fetches and "JOIN_GROUP" not in apis_of(path, row["client_id"]):  # nothing that may wait
             assert [row["p99_ms"]] == figures.percentiles([0.99])
     [totals] = answers_of([path]).by_name["totals"].dicts()
-    said = {name: totals[name] for name in ("exchanges", "brokers", "clients", "broker_clients")}
+    said = {name: totals[name] for name in ("exchanges", "brokers", "controllers", "clients", "broker_clients")}
     assert said == {name: getattr(size, name) for name in said}
     every = Figures()
     for each in by_client.values():

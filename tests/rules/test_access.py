@@ -111,6 +111,20 @@ def test_a_handshake_that_fails_is_nothing_that_a_key_log_helps(tmp_path: Path) 
     assert part.what.startswith("1 TLS handshake with ") and "--key-log" not in part.remedy
 
 
+@pytest.mark.parametrize(("alert", "lacking"), [(40, "cipher suite"), (70, "TLS version")])
+def test_a_hello_that_the_broker_refuses(alert: int, lacking: str, tmp_path: Path) -> None:
+    """As Kafka 4.4 answers a client that offers only suites, or versions, that it lacks: with the alert alone."""
+    talks = [Talk(tmp_path, suite="AES128-GCM-SHA256", port=41000 + number) for number in range(2)]
+    for talk in talks:
+        with contextlib.suppress(ssl.SSLWantReadError):
+            talk.ends[0].do_handshake()
+        talk.flush(0)
+        talk.wire.add(1, ACK, bytes([0x15, 3, 3, 0, 2, 2, alert]))
+    [found] = findings(talks, tmp_path)
+    assert (found.finding, found.severity, found.evidence["connections"]) == ("tls-mismatch", "critical", 2)
+    assert found.text.startswith("10.0.0.1 and broker 10.0.0.2:9092 have no " + lacking + " in common: the broker ends")
+
+
 def test_handshakes_that_succeed_end_in_an_alert_too(tmp_path: Path) -> None:
     """close_notify; whatever was said before, be it nothing."""
     talks = [

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kcli.cli.diagnose.text import clients_text
+from kcli.cli.diagnose.text import clients_text, servers_texts
 from kcli.cli.terminal.cells import broken, hanging
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted, span_text
@@ -24,7 +24,7 @@ def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, c
     """Yield the lines of a comparison. names: of the files. room: cells of a line; None: as long as it is."""
     for word, name, side in zip(("before", "after"), names, (found.before, found.after), strict=True):
         size = side.overview
-        counts = counted(size.exchanges, "exchange"), counted(size.brokers, "broker"), clients_text(size)
+        counts = [counted(size.exchanges, "exchange"), *servers_texts(size), clients_text(size)]
         text = f"{' '.join([name, side.scope.times]).strip()}: {', '.join([span_text(size.time.seconds()), *counts])}"
         yield from entry(word, text, room, colour=colour)
     for each in found.changes:
@@ -38,14 +38,19 @@ def text_lines(found: Comparison, names: tuple[str, str], room: int | None, *, c
                 yield from entry(word, f"{KINDS[kind]}: {names_text(mine)}", room, colour=colour)
     for text in found.unlike:
         yield from entry("not comparable", text, room, colour=colour)
-    if found.unoffered and found.changes:
-        sides = f"{' and '.join(found.unoffered)} {'begin' if len(found.unoffered) > 1 else 'begins'}"
-        yield from entry("not seen", f"{KINDS['offer']}: {sides} after the clients had asked", room, colour=colour)
+    for kind, sides, when in (
+        ("offer", found.unoffered, "the clients had asked"),
+        ("software", found.unnamed, "some of them had named it"),
+    ):
+        if sides and found.changes:
+            begun = f"{' and '.join(sides)} {'begin' if len(sides) > 1 else 'begins'}"
+            yield from entry("not seen", f"{KINDS[kind]}: {begun} after {when}", room, colour=colour)
     yield from broken(closing_text(found), room)
 
 
 KINDS = {
-    "error": "errors", "version": "versions of requests", "client": "clients", "software": "software of clients",
+    "broker": "brokers with requests", "error": "errors", "version": "versions of requests", "client": "clients",
+    "software": "software of clients",
     "topic": "topics", "compression": "compression", "offer": "newest versions that brokers offer",
     "finding": "findings of kcli diagnose",
 }  # fmt: skip

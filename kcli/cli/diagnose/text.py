@@ -82,6 +82,14 @@ def checked_lines(found: Diagnosis, room: int | None) -> Iterator[str]:
             yield from ShownCommand("see:", part.see).lines(room, "  ")
 
 
+def servers_texts(size: Overview) -> Iterator[str]:
+    """Yield the counts of brokers and of KRaft controllers."""
+    if size.brokers or not size.controllers:
+        yield counted(size.brokers, "broker")
+    if size.controllers:
+        yield counted(size.controllers, "controller")
+
+
 def clients_text(size: Overview) -> str:
     """Count clients, and the brokers among them."""
     brokers = f" ({size.broker_clients:,} of them the brokers' own)" if size.broker_clients else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines
+from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines, servers_texts
 from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.inputs import read_of
 from kcli.cli.stats.table import rate_text, time_text
@@ -81,12 +81,13 @@ def screen(
         more = counted(sum(map(len, kinds[FINDINGS:])), "more finding")
         yield from ShownCommand(f"and {more}:", f"kcli diagnose {words}").lines(room)
     if found.overview.busiest:
-        yield from ("", *client_lines(found.overview.busiest, room), *broken(NOTE, room))
+        yield from ("", *client_lines(found.overview.busiest, room))
+        others = found.overview.clients - found.overview.broker_clients - len(found.overview.busiest)
+        if others > 0:
+            more = counted(others, "more client")
+            yield from ShownCommand(f"and {more}:", f"kcli stats {words} --by client").lines(room)
+        yield from broken(NOTE, room)
         yield from broken(errors_text(found.overview), room)
-    others = found.overview.clients - found.overview.broker_clients - len(found.overview.busiest)
-    if others > 0:
-        more = counted(others, "more client")
-        yield from ShownCommand(f"and {more}:", f"kcli stats {words} --by client").lines(room)
     yield ""
     yield from checked_lines(found, room)
     yield from next_lines(next_of(found, words), room, NEXT_OF_INPUT if read_once else NEXT)
@@ -99,7 +100,7 @@ def size_of(found: Diagnosis) -> Iterator[str]:
         start = datetime.datetime.fromtimestamp(size.time.first_ns / 1e9, datetime.UTC)
         yield f"{span_text(size.time.seconds())} from {start:%Y-%m-%d %H:%M:%S}Z"
     yield counted(size.exchanges, "exchange")
-    yield counted(size.brokers, "broker")
+    yield from servers_texts(size)
     yield clients_text(size)
 
 

@@ -15,7 +15,8 @@ HANDED_OVER = """CASE WHEN handed_over = 0 THEN 'no response named a new leader'
                         CASE WHEN handed_over = 1 THEN ' answer)' ELSE ' answers)' END) END"""
 ADVISED = """CASE WHEN handed_over = 0
                 THEN concat('read the end of its log: a clean shutdown writes its steps there, ',
-                            'a killed process nothing (then: dmesg, the OOM killer)') END"""
+                            'a killed process nothing (then: dmesg, the OOM killer)')
+            WHEN back_ns IS NULL THEN 'start it, unless it is to stay away; retries of the clients suffice' END"""
 
 RULE = Rule(
     finding="broker-restart",

@@ -36,8 +36,8 @@ GROUP BY h.server, b.broker, b.broker_name
 """,
     subject={"broker": "broker", "client": "clients"},
     evidence=("refused", "evicted", "full_fetches", "fetches", "request_bytes", "others_with_sessions", "clients"),
-    text="broker {broker_name} has too few slots for fetch sessions: {refused} full Fetches got no session, "
-    "{evicted} sessions were evicted ({clients}); {full_fetches} of {fetches} Fetches name all partitions",
+    text="broker {broker_name} has too few slots for fetch sessions: it granted none to {refused} full Fetches and "
+    "evicted {evicted} sessions, of {clients}; {full_fetches} of {fetches} Fetches name all partitions",
     ruled_out="clients that do not request a session",
     advice="raise max.incremental.fetch.session.cache.slots (default 1000) of the broker above consumers and followers "
     "together; run fewer consumers per process; look for a client that opens a session with each Fetch "
