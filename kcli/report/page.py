@@ -130,8 +130,8 @@ def figures(answers: Answers, seconds: float | None = None) -> Iterable[tuple[st
     yield "requests", rounded_bytes(totals["request_bytes"])
     yield "responses", rounded_bytes(totals["response_bytes"])
     if totals["p50_ms"] is not None:
-        yield "median latency, with waits", span_text(totals["p50_ms"] / 1e3)
-        yield "99 % answered in, with waits", span_text(totals["p99_ms"] / 1e3)
+        for name, ms in (("median latency", totals["p50_ms"]), ("99 % answered in", totals["p99_ms"])):
+            yield f"{name}, with waits", f"{ms:,.0f} ms" if ms >= 1000 else f"{ms:.4g} ms"
     if seconds is None:
         yield "from first to last response", span_text((answers.last_ns - answers.first_ns) / 1e9)
     else:

@@ -1,11 +1,14 @@
 """Recognizes what a path is: a capture, a log, a metadata folder, a table, a key log, or the bytes of one message."""
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from kcli.capture.io.capture_files import is_capture, may_be_capture
 from kcli.cli.options.file_type import LOOKED_AT, start_of
+from kcli.counting import few_of
 from kcli.errors import InputError
 from kcli.input_names import DELTA_LOG, RUNS_FOLDER, name_of
 from kcli.legible import start_text
@@ -21,6 +24,7 @@ EXPECTED = (
     "these expected"
 )
 MOST_ENTRIES = 10_000  # of a folder, to say what it is
+MOST_BELOW = 100  # folders to name instead
 
 
 def kind_of(path: str) -> str:
@@ -72,8 +76,10 @@ def kind_of_start(start: bytes, path: str) -> str:
     )
 
 
-def kind_of_folder(folder: Path) -> str:
-    """Return what a folder holds, by the names in it and in the folders below. Raises InputError."""
+def kind_of_folder(folder: Path, depth: int = 1) -> str:
+    """Return what a folder holds, by the names in it and in the folders below. depth: of folders that the error names.
+    Raises InputError.
+    """
     names = [path.name for path in islice(folder.iterdir(), MOST_ENTRIES)]
     if folder.name.startswith("__cluster_metadata-") or any(each.startswith("__cluster_metadata-") for each in names):
         return "metadata"
@@ -81,10 +87,21 @@ def kind_of_folder(folder: Path) -> str:
         return "metadata"
     if any(each.endswith(".log") and each[:1].isdigit() for each in names):
         return "partition"
-    if any(each in (RUNS_FOLDER, DELTA_LOG) or each.endswith(".parquet") for each in names) or any(
-        (folder / each / DELTA_LOG).is_dir() for each in names
-    ):
+    if any(each in (RUNS_FOLDER, DELTA_LOG) or (folder / each / DELTA_LOG).is_dir() for each in names):
         return "tables"
     if any(may_be_capture(folder / each) for each in names if (folder / each).is_file()):
         return "capture"
-    raise InputError("no capture, log, snapshot or table in this directory", file=str(folder))
+    if any(each.endswith(".parquet") for each in names):
+        return "tables"
+    below = [*map(str, islice(known_folders(folder), MOST_BELOW))] if depth else []
+    named = f", but in {few_of(below)}" if below else ""
+    raise InputError(f"no capture, log, snapshot or table in this directory{named}", file=str(folder))
+
+
+def known_folders(folder: Path) -> Iterator[Path]:
+    """Yield the folders below a folder, as of the nodes of a cluster, whose contents kcli knows."""
+    for each in sorted(folder.iterdir()):
+        if each.is_dir():
+            with suppress(InputError):
+                kind_of_folder(each, depth=0)
+                yield each

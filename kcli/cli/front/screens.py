@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kcli.records.verification import LogFacts, LogFinding
 
 MOST_FINDINGS = 5
+MOST_TABLES = 8
 MOST_MENDED = 64 << 20  # bytes of a log in which a likely slip is looked for
 NEXT = "Next:"
 NEXT_OF_KEYS = "Next, with your capture in place of CAPTURE:"
@@ -130,10 +131,20 @@ def json_screen(path: str, _kind: str) -> int:
 
 
 def table_screen(path: str, _kind: str) -> int:
-    """Show the columns and rows of a Parquet file, or of the tables in a folder. Raises InputError."""
+    """Show the columns and rows of a Parquet file. Raises InputError."""
     from kcli.extras import require
 
     require("kcli FILE of a Parquet file", "parquet")
+    print_table(path)
+    from kcli.sql.written import written_sources
+
+    table, *_ = next(written_sources([(None, path)]))
+    next_commands(path, f"sql 'SELECT * FROM {table} LIMIT 20' {{}}", "sql {}")
+    return 0
+
+
+def print_table(path: str) -> None:
+    """Print the number of rows and the columns of a Parquet file. Raises InputError."""
     import pyarrow.parquet
 
     try:
@@ -145,18 +156,21 @@ def table_screen(path: str, _kind: str) -> int:
     names = found.schema_arrow.names
     print_line(f"{name_of(path)}  Parquet, {counted(found.metadata.num_rows, 'row')}, {counted(len(names), 'column')}")
     print_broken(", ".join(names), "  ")
-    next_commands(path, "sql --list {}", "sql {}")
-    return 0
 
 
 def tables_screen(path: str, _kind: str) -> int:
     """Show what the pipeline has written: rows by table, and what it found."""
-    if not (Path(path) / "_kcli").is_dir():
-        code = run("sql", "--list", path)
-        next_commands(path, "sql {}")
-        return code
     from kcli.extras import require
 
+    if not (Path(path) / "_kcli").is_dir():
+        require("kcli DIR of tables", "parquet")
+        files = sorted(map(str, Path(path).glob("*.parquet")))
+        for each in files[:MOST_TABLES]:
+            print_table(each)
+        if len(files) > MOST_TABLES:
+            print_line(f"and {counted(len(files) - MOST_TABLES, 'more file')}")
+        next_commands(path, "sql --list {}", "sql {}")
+        return 0
     require("kcli DIR of tables", "sql")
     from kcli.cli.diagnose.stored import print_stored_findings
     from kcli.diagnose import INFO

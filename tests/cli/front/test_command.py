@@ -2,6 +2,7 @@
 
 import base64
 import io
+import shutil
 import sys
 from pathlib import Path
 
@@ -189,6 +190,30 @@ def test_a_pipe_is_read_once(
     said = capsys.readouterr().out
     assert said.startswith("standard input  capture, 2.1 s from 2026-11-21 ")
     assert "\nNext, with the same on standard input:\n  kcli stats - --by client\n" in said
+
+
+def test_a_folder_of_several_kinds_is_one_of_captures(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    shutil.copy(samples / "ipv6.pcapng", tmp_path)
+    assert main(["sql", "SELECT 1 AS one", str(tmp_path / "ipv6.pcapng"), "-q", "-o", str(tmp_path / "a.parquet")]) == 0
+    assert main([str(tmp_path), "-q"]) == 0
+    assert "37 exchanges" in capsys.readouterr().out
+    (tmp_path / "ipv6.pcapng").unlink()
+    assert main([str(tmp_path), "-q"]) == 0
+    said = capsys.readouterr().out
+    assert "a.parquet  Parquet, 1 row, 1 column" in said and len(said.splitlines()) < 9
+    assert main([str(tmp_path / "a.parquet"), "-q"]) == 0
+    assert "kcli sql 'SELECT * FROM a LIMIT 20' " in capsys.readouterr().out
+
+
+def test_a_folder_of_folders_names_those_that_kcli_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for node in ("node1", "node2"):
+        (tmp_path / node / "__cluster_metadata-0").mkdir(parents=True)
+    (tmp_path / "notes").mkdir()
+    assert main([str(tmp_path)]) == 3
+    assert capsys.readouterr().err.strip().endswith(f", but in {tmp_path / 'node1'}, {tmp_path / 'node2'}")
 
 
 def test_several_captures_are_named_in_commands(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
