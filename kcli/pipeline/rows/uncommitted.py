@@ -14,7 +14,7 @@ def may_lack_offsets(response: bytes | None) -> bool:
     return response is not None and NO_OFFSET_BYTES in response
 
 
-def put_uncommitted(rows: SingleRows, item: Exchange, _who: LeadingValues) -> None:
+def put_uncommitted(rows: SingleRows, item: Exchange, _leading: LeadingValues) -> None:
     """Put the partitions without a committed offset in an OffsetFetch response, which has one group or several."""
     answer = item.response or {}
     for group in answer.get("groups") or (answer,):

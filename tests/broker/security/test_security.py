@@ -24,21 +24,28 @@ from kcli.schemas.acl_codes import Operation, Pattern, Permission, Resource
 from kcli.schemas.apikeys import (
     ALTER_USER_SCRAM_CREDENTIALS,
     CREATE_ACLS,
+    CREATE_PARTITIONS,
     CREATE_TOPICS,
     DELETE_ACLS,
+    DELETE_GROUPS,
+    DELETE_RECORDS,
+    DELETE_TOPICS,
     DESCRIBE_ACLS,
     DESCRIBE_CLUSTER,
     DESCRIBE_CONFIGS,
     DESCRIBE_GROUPS,
     DESCRIBE_USER_SCRAM_CREDENTIALS,
     FIND_COORDINATOR,
+    HEARTBEAT,
     INCREMENTAL_ALTER_CONFIGS,
     INIT_PRODUCER_ID,
     JOIN_GROUP,
+    LEAVE_GROUP,
     LIST_GROUPS,
     LIST_OFFSETS,
     METADATA,
     OFFSET_COMMIT,
+    OFFSET_DELETE,
     OFFSET_FETCH,
 )
 from kcli.schemas.errors import error_name
@@ -142,6 +149,13 @@ def test_what_alice_may_not_do_is_refused_and_what_she_may_is_done() -> None:
                 "transaction": "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
                 "acls": "CLUSTER_AUTHORIZATION_FAILED",
                 "scram": "CLUSTER_AUTHORIZATION_FAILED",
+                "heartbeat": "GROUP_AUTHORIZATION_FAILED",
+                "leave": "GROUP_AUTHORIZATION_FAILED",
+                "delete offsets": "GROUP_AUTHORIZATION_FAILED",
+                "delete group": "GROUP_AUTHORIZATION_FAILED",
+                "delete records": "TOPIC_AUTHORIZATION_FAILED",
+                "add partitions": "TOPIC_AUTHORIZATION_FAILED",
+                "delete": "TOPIC_AUTHORIZATION_FAILED",
             }
             assert (await alice(METADATA, 12, {"topics": None}))["topics"] == []
             given = [
@@ -165,6 +179,7 @@ async def refusals(alice: Talk, topic_id: str) -> dict[str, str]:
     committed = await alice(OFFSET_COMMIT, 8, group_request(topics=[{"name": "t", "partitions": offsets}]))
     fetched = await alice(OFFSET_FETCH, 8, {"groups": [{"groupId": "g", "topics": None}], "requireStable": False})
     found = await alice(FIND_COORDINATOR, 4, {"keyType": 0, "coordinatorKeys": ["g"]})
+    kept = [{"name": "t", "partitions": [{"partitionIndex": 0, "offset": 0}]}]
     answers = {
         "produce": await alice.produce("t", batch("v")),
         "produce to none": await alice.produce("none", batch("v")),
@@ -182,6 +197,17 @@ async def refusals(alice: Talk, topic_id: str) -> dict[str, str]:
         "transaction": await alice(INIT_PRODUCER_ID, 4, {"transactionalId": "x", "transactionTimeoutMs": 1000}),
         "acls": await alice(DESCRIBE_ACLS, 3, everything()),
         "scram": await alice(DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": []}),
+        "heartbeat": await alice(HEARTBEAT, 4, group_request(generationId=1, memberId="m")),
+        "leave": await alice(LEAVE_GROUP, 4, group_request(members=[{"memberId": "m", "groupInstanceId": None}])),
+        "delete offsets": await alice(OFFSET_DELETE, 0, group_request(topics=[])),
+        "delete group": (await alice(DELETE_GROUPS, 2, {"groupsNames": ["g"]}))["results"][0],
+    }
+    deleted = await alice(DELETE_RECORDS, 2, {"topics": kept, "timeoutMs": 1000})
+    more = {"topics": [{"name": "t", "count": 2, "assignments": None}], "timeoutMs": 1000, "validateOnly": False}
+    answers |= {
+        "delete records": deleted["topics"][0]["partitions"][0],
+        "add partitions": (await alice(CREATE_PARTITIONS, 3, more))["results"][0],
+        "delete": (await alice(DELETE_TOPICS, 5, {"topicNames": ["t"], "timeoutMs": 1000}))["responses"][0],
     }
     return {name: error_name(answer["errorCode"]) for name, answer in answers.items()}
 
