@@ -17,7 +17,6 @@ from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import EVERY, TEXT_BYTES, batch_of, event_row, put_exchange, rows_batch, wanted_rows
-from kcli.capture.tables.selected_fields import fields_of
 from kcli.errors import InputError
 from kcli.extras import require
 from kcli.tables.arrays import integers
@@ -72,10 +71,6 @@ class ArrowSink(Sink, ColumnOwner):
         self.capture, self.bodies, self.chosen = capture, capture.bodies, capture.chosen
         self.taker = self.new_taker()
         self.compiled = self.taker if self.chosen.is_plain else None
-
-    def fields(self, api_key: int, version: int) -> Any:
-        """Return the fields of an API's version for the core to make columns of."""
-        return fields_of(self.bodies, api_key, version, self.field_names)
 
     def batches(self, moved: Callable[[int], None] = lambda count: None) -> Iterator[Any]:
         """Yield the record batches, of ROWS rows at most. Raises InputError at the end for damaged files."""

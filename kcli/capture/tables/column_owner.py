@@ -1,6 +1,10 @@
 """The methods that the core calls on the owner of its columns, for an owner that wants only exchanges."""
 
+from collections.abc import Sequence
 from typing import Any
+
+from kcli.capture.kafka.bodies import Bodies
+from kcli.capture.tables.selected_fields import fields_of
 
 
 class ColumnOwner:
@@ -8,6 +12,9 @@ class ColumnOwner:
 
     link: "server-client", as bytes. exchange: (key, version, ts, request, answered, response), times in ns.
     """
+
+    bodies: Bodies
+    field_names: Sequence[str] = ()  # fields of messages that become columns
 
     def voice(self, link: bytes) -> int:
         """Return the number of a new connection's client and broker profile; 0 for none."""
@@ -33,4 +40,4 @@ class ColumnOwner:
 
     def fields(self, api_key: int, version: int) -> Any:
         """Return the fields of a version that become columns; None if none are wanted."""
-        return None
+        return fields_of(self.bodies, api_key, version, self.field_names) if self.field_names else None

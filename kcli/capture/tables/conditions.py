@@ -16,7 +16,6 @@ from kcli.capture.sinks import LineSink, line_of
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import TEXT_BYTES, batch_of, put_exchange, wanted_rows
 from kcli.capture.tables.held_rows import HeldRows
-from kcli.capture.tables.selected_fields import fields_of
 from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.definition import schema_of
@@ -68,10 +67,6 @@ class ConditionalFeed(ColumnOwner):
         self.compiled = ExchangeRows(
             self, rows=ROWS, size=TEXT_BYTES, parted=False, framed=framed, headed=headed, fields=len(self.field_names)
         )
-
-    def fields(self, api_key: int, version: int) -> Any:
-        """Return the fields of an API's version for the core to make columns of."""
-        return fields_of(self.bodies, api_key, version, self.field_names)
 
     def enter(self, number: int) -> None:
         """Note that the next packets are those of another file."""

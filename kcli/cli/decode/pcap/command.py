@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -230,17 +230,24 @@ def write_lines(source: CaptureDecoder[LineSink], out: WatchedOutput, moved: Mov
             pass
 
 
-def changed_lines(out: WatchedOutput, options: dict[str, Any]) -> Callable[[bytes | memoryview], object]:
+def changed_lines(out: WatchedOutput, options: dict[str, Any]) -> Callable[[memoryview], object]:
     """Return the writer of lines with decoded content: messages in bytes fields, keys and values."""
-    write: Callable[[bytes | memoryview], object] = out.write
-    if options["decoder"] is not None:
-        from kcli.cli.decode.pcap.payloads import PayloadLines
-
-        write = PayloadLines(write, options["decoder"]).write
+    changes: list[Callable[[bytes], bytes]] = []
     if options["embedded"]:
         from kcli.cli.decode.pcap.embedded import EmbeddedLines
 
-        write = EmbeddedLines(write, options["dialect"]).write
+        changes.append(EmbeddedLines(options["dialect"]).line)
+    if options["decoder"] is not None:
+        from kcli.cli.decode.pcap.payloads import PayloadLines
+
+        changes.append(PayloadLines(options["decoder"]).line)
+
+    def write(data: memoryview) -> None:
+        lines: Iterable[bytes] = bytes(data).splitlines(keepends=True)
+        for change in changes:
+            lines = map(change, lines)
+        out.write(b"".join(lines))
+
     return write
 
 

@@ -1,7 +1,6 @@
 """`decode pcap --format jsonl --embedded`: lines with the messages that group members embed."""
 
 import re
-from collections.abc import Callable
 
 from kcli.grammar.group_data import GROUPS, add_group_data
 from kcli.jsontext import dumps, loads
@@ -12,18 +11,12 @@ KEY = re.compile(rb'"requestHeader":\{"requestApiKey":(-?\d+)')
 
 
 class EmbeddedLines:
-    """Passes whole lines of JSON on to an output, and adds embedded messages to those of group APIs."""
+    """Adds embedded messages to the lines of group APIs."""
 
-    def __init__(self, write: Callable[[bytes], object], dialect: str | None) -> None:
-        self.out, self.dialect = write, dialect
+    def __init__(self, dialect: str | None) -> None:
+        self.dialect = dialect
         apis = catalog(dialect).apis
         self.names = {key: sides for key, api in apis.items() if {*(sides := (api.request, api.response))} & {*GROUPS}}
-
-    def write(self, data: bytes | memoryview) -> int:
-        """Write lines."""
-        lines = bytes(data).splitlines(keepends=True)
-        self.out(b"".join(map(self.line, lines)))
-        return len(data)
 
     def line(self, line: bytes) -> bytes:
         """Return the line, with embedded messages added where an exchange has them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kcli.jsontext import dumps, loads
@@ -18,16 +18,10 @@ Row = dict[str, Any]
 
 
 class PayloadLines:
-    """Passes whole lines of JSON on to an output, and adds `_key` and `_value` to their records."""
+    """Adds `_key` and `_value` to the records in lines."""
 
-    def __init__(self, write: Callable[[bytes], object], decoder: PayloadDecoder) -> None:
-        self.out, self.decoder = write, decoder
-
-    def write(self, data: bytes | memoryview) -> int:
-        """Write lines."""
-        lines = bytes(data).splitlines(keepends=True)
-        self.out(b"".join(map(self.line, lines)))
-        return len(data)
+    def __init__(self, decoder: PayloadDecoder) -> None:
+        self.decoder = decoder
 
     def line(self, line: bytes) -> bytes:
         """Return the line, with decoded keys and values if it has records."""
