@@ -12,6 +12,7 @@ import click
 
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.io.capture_files import captures_in
+from kcli.capture.nothing import nothing_in
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.inputs import files_argument, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.refusal import refused
@@ -77,7 +78,7 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
             folder=folder_of(options["output"]),
         )
         with contextlib.closing(source):
-            damage = read(source, paths, options["quiet"])
+            damage = read(source, paths, options["quiet"]) or nothing_in(source.capture)
             if damage is not None and not source.engine.packets:
                 raise damage  # nothing at all could be read
             source.write(out)

@@ -16,6 +16,7 @@ COMMANDS = {
     "lint": ["fetch-session", "lint"],
     "records": ["records"],
     "stats": ["stats"],
+    "redact": ["redact", "-q", "-o", os.devnull],
     "sql": ["sql", "SELECT count(*) FROM exchanges"],
 }
 # These share what says it.
@@ -54,6 +55,13 @@ def test_what_was_found_instead(command: str, name: str, tmp_path: Path, capsys:
     assert "would refuse" not in out
     (line,) = [line for line in err.splitlines() if "no Kafka request in it" in line]
     assert text in line and ("--key-log FILE" in line) == (name == "tls")
+
+
+def test_a_pipeline_without_kafka(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["pipeline", "run", "--engine", "local", "--output", str(tmp_path / "tables"), "--input"]
+    assert main([*run, str(unread(tmp_path)["http"][0])]) == 3
+    err = capsys.readouterr().err
+    assert "0 exchanges, 1 event" in err and "no Kafka request in the captures of this run" in err and "Next" not in err
 
 
 @pytest.mark.parametrize("command", [*TABLES, *REPORTS])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.capture.nothing import NothingReadError
 from kcli.cli.options.inputs import port_option, quiet_option, reading_options, secrets_option
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, payload_options, payloads_of
@@ -20,6 +21,7 @@ from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.extras import require
+from kcli.shell import quoted
 
 if TYPE_CHECKING:
     from kcli.pipeline.storage import StoredFile
@@ -172,6 +174,11 @@ def run(inputs: tuple[str, ...], output: str, **options: Any) -> None:
         if summary.problems:
             more = f" (and {len(summary.problems) - 1} more)" if len(summary.problems) > 1 else ""
             raise InputError(f"{summary.problems[0]}{more}")
+        if summary.events and not summary.exchanges and summary.sample is None and not options["stream"]:
+            raise NothingReadError(
+                f"no Kafka request in the captures of this run, nothing to judge: {counted(summary.events, 'event')} "
+                f"(kcli sql 'SELECT reason, count(*) FROM undecodable GROUP BY ALL' {quoted(output)})"
+            )
         if not options["stream"]:
             check(summary)
 
@@ -352,7 +359,7 @@ def print_summary(summary: Any, output: str, reported: bool = False) -> None:
         + ("" if summary.sample is None else f"; of a sample of {summary.sample:g} of the connections")
     )
     print_note(f"rows: {rows}")
-    if not reported:
+    if not reported and summary.exchanges:
         print_note(f"Next: kcli pipeline report {output} -o report.html")
 
 
