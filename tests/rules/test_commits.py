@@ -11,12 +11,13 @@ from tests.capture.messages import metadata, request, response
 from tests.capture.wires import pcap
 from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND, Talk, fetched, found, told
+from tests.rules.test_sharing import later
 
 
-def reader(times: int, pairs_each: int, version: int, *, each: bool, wait: int = 0) -> Talk:
+def reader(times: int, pairs_each: int, version: int, *, each: bool, wait: int = 0, port: int = 40000) -> Talk:
     """A member that reads a record a Fetch, and two in each so many, and commits each of them, or the last alone.
     wait: how long it waits for the answer."""
-    talk, offset = Talk("reader"), 0
+    talk, offset = Talk("reader", port), 0
     for number in range(times):
         records = 2 if pairs_each and number % pairs_each == 0 else 1
         asked = {
@@ -53,6 +54,17 @@ def test_a_commit_for_what_a_fetch_brings(
     found: list[Finding] = diagnose([str(path)]).findings
     assert [(one.finding, one.severity) for one in found] == [("commit-per-record", severity)], found
     assert ("each record" in found[0].text) == (severity == "warning")
+
+
+def test_commits_of_two_captures(tmp_path: Path) -> None:
+    """The hour between them is no time without commits."""
+    paths = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
+    for number, path in enumerate(paths):
+        path.write_bytes(
+            pcap(later(reader(60, 20, 8, each=True, port=40000 + number), 3600 * SECOND * number).wire.packets)
+        )
+    [finding] = (each for each in diagnose([*map(str, paths)]).findings if each.finding == "commit-per-record")
+    assert finding.evidence["commits"] == 126 and finding.evidence["seconds"] < 8
 
 
 @pytest.mark.parametrize("wait", [SECOND // 5, 0])

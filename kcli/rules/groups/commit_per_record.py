@@ -14,13 +14,22 @@ RULE = Rule(
     when="commit_requests >= 50",
     sql="""
 WITH asked AS (
-  SELECT group_id, coalesce(client_id, '') AS client_id, count(*) AS commits,
-         greatest((max(unix_micros(timestamp)) - min(unix_micros(timestamp))) / 1e6, 1) AS seconds,
-         min(unix_micros(timestamp)) * 1000 AS first_ns, max(unix_micros(timestamp)) * 1000 AS last_ns,
-         sum(completed_ns - unix_micros(timestamp) * 1000) / 1e9 AS waited_seconds, min(api_version) = 5 AS is_kafkajs
-  FROM group_calls
-  WHERE api = 'OFFSET_COMMIT' AND error IS NULL
-  GROUP BY 1, 2
+  SELECT group_id, client_id, sum(commits) AS commits, greatest(sum(last_ns - first_ns) / 1e9, 1) AS seconds,
+         min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(waited_ns) / 1e9 AS waited_seconds,
+         min(api_version) = 5 AS is_kafkajs
+  FROM (
+    SELECT group_id, client_id, count(*) AS commits, min(ns) AS first_ns, max(ns) AS last_ns,
+           sum(completed_ns - ns) AS waited_ns, min(api_version) AS api_version
+    FROM (
+      SELECT group_id, coalesce(client_id, '') AS client_id, unix_micros(timestamp) * 1000 AS ns, completed_ns,
+             api_version
+      FROM group_calls
+      WHERE api = 'OFFSET_COMMIT' AND error IS NULL
+    ) AS c
+    LEFT JOIN stretches t ON ns BETWEEN t.first_ns AND t.last_ns
+    GROUP BY group_id, client_id, t.first_ns
+  ) AS captured
+  GROUP BY group_id, client_id
 ),
 often AS (
   SELECT *, commits / seconds AS per_second
