@@ -90,11 +90,27 @@ def static_voters(members: Sequence[QuorumNode]) -> tuple[VoterKey, ...]:
     return next((node.voters for node in members if node.voters), ())
 
 
+def deposed_by(node: QuorumNode, members: Sequence[QuorumNode]) -> QuorumNode | None:
+    """Return the member that knows a node as the leader of an epoch in which the node itself does not lead; None
+    without one. The node has lost its quorum-state, and stops as soon as the member tells it so (KafkaRaftClient,
+    "inconsistent with current leader").
+    """
+    for each in members:
+        if each is node or each.refusal is not None or not each.leads(node.id):
+            continue
+        same = node.leads(node.id) and node.known_epoch == each.known_epoch
+        if each.known_epoch >= node.known_epoch and not same:
+            return each
+    return None
+
+
 def can_win(candidate: QuorumNode, members: Sequence[QuorumNode]) -> bool:
     """Return whether a majority of the voters that the candidate knows, including itself, would vote for it."""
     voters = candidate.voters or static_voters(members)
-    starting = [node for node in members if node.refusal is None]
-    if candidate.refusal or not any(each.is_node(candidate.id, candidate.identity.directory_id) for each in voters):
+    starting = [node for node in members if node.refusal is None and deposed_by(node, members) is None]
+    if candidate not in starting:
+        return False
+    if not any(each.is_node(candidate.id, candidate.identity.directory_id) for each in voters):
         return False
     granted = sum(
         any(each.is_node(node.id, node.identity.directory_id) and node.place <= candidate.place for node in starting)

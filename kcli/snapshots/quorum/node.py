@@ -68,6 +68,15 @@ class QuorumNode:
         return self.runs[-1].epoch if self.runs else -1
 
     @property
+    def known_epoch(self) -> int:
+        """The newest leader epoch that the node knows when it starts, by its log or its quorum-state."""
+        return max(self.epoch, self.state.leader_epoch if self.state else -1)
+
+    def leads(self, node_id: int | None) -> bool:
+        """Return whether by this node's quorum-state a node leads the newest epoch that it knows."""
+        return self.state is not None and self.state.leader_id == node_id and self.state.leader_epoch >= self.epoch
+
+    @property
     def place(self) -> tuple[int, int]:
         """The end of the log as elections compare it: the last epoch, then the end offset."""
         return self.epoch, self.end
@@ -138,12 +147,12 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
     )
     if newest is None and not segments and identity == Identity():
         raise InputError(NOTHING, file=path)
-    runs, cut = recovered(segments)
+    runs, cut, stopper = recovered(segments)
     logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect, cut)
     if newest is not None and newest[0].end_offset > (runs[-1].end if runs else 0):  # then Kafka drops the log
         end = newest[0].end_offset
         runs = [EpochRun(newest[0].epoch, end, end)]
-    stopper = refusal(folder, newest[1] if newest else None)
+    stopper = stopper or refusal(folder, newest[1] if newest else None)
     return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder), cut, stopper)
 
 

@@ -1,13 +1,16 @@
 """Findings of `kcli snapshot doctor` on the nodes of a quorum, with advice."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from kcli.counting import counted
 from kcli.finding import Finding, gravest_first
-from kcli.snapshots.quorum.election import Quorum
+from kcli.jsontext import dumps
+from kcli.schemas.definition import ZERO_UUID
+from kcli.snapshots.quorum.election import Quorum, deposed_by
 from kcli.snapshots.quorum.node import QuorumNode, common_end, damage_of_newest
+from kcli.snapshots.quorum.startup import BOOTSTRAP
 from kcli.snapshots.quorum.voters import VoterKey
 
 ANYWHERE = "HOST:PORT"
@@ -19,7 +22,7 @@ def findings(quorum: Quorum, *, running: bool = False, dialect: str | None = Non
     running: the nodes are running, so that a log may seem behind the others only because it was read first
     """
     found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum)]
-    found += [*refused(quorum), *damaged(quorum, dialect), *cut_logs(quorum)]
+    found += [*refused(quorum, running), *damaged(quorum, dialect), *cut_logs(quorum)]
     found += laggards(quorum, running)
     found = gravest_first(found)
     return [*found, election(quorum, any(each.severity != "info" for each in found))]
@@ -164,19 +167,48 @@ def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
         yield Finding("snapshot-damaged", grave(quorum), subject_of(node), evidence, advice, text)
 
 
-def refused(quorum: Quorum) -> Iterator[Finding]:
+def refused(quorum: Quorum, running: bool) -> Iterator[Finding]:
     """Yield findings on files beside a log that Kafka does not start with; snapshots have a finding of their own."""
     cures = {
         "quorum-state": "it begins with a new one, and forgets which vote it gave",
         "leader-epoch-checkpoint": "Kafka makes it again from the log",
+        BOOTSTRAP: "only an empty log needs it",
     }
+    members = [node for node in quorum.nodes if not quorum.is_stranger(node)]
     for node in quorum.nodes:
-        if node.refusal is None or node.refusal.file not in cures:
+        # A running node may have won between the two readings.
+        witness = deposed_by(node, members) if node in members and not running else None
+        if node.refusal is not None:
+            name, reason = node.refusal
+            text = f"{node.name}: Kafka does not start with its {name}: {reason}"
+        elif witness is not None:
+            epoch = witness.known_epoch
+            name, reason = "quorum-state", f"{witness.name} knows it as the leader of epoch {epoch}, and it does not"
+            text = f"{node.name}: it has lost its {name}, and stops as soon as it hears of it: {reason}"
+        else:
             continue
-        name, reason = node.refusal
-        text = f"{node.name}: Kafka does not start with its {name}: {reason}"
-        advice = f"move the file away while the node is stopped: {cures[name]}"
+        if name == "quorum-state" and witness is not None:
+            advice = f"while the node is stopped, write its {name}: {next_state(quorum, members)}"
+        elif name.endswith(".log"):
+            advice = "while the node is stopped, name the segment by its first offset, and remove its indexes"
+        elif name in cures:
+            advice = f"move the file away while the node is stopped: {cures[name]}"
+        else:
+            continue
         yield Finding("file-damaged", grave(quorum), subject_of(node), {"file": name, "error": reason}, advice, text)
+
+
+def next_state(quorum: Quorum, members: Sequence[QuorumNode]) -> str:
+    """Return a quorum-state for an epoch that no member knows yet, without a vote or a leader."""
+    state: dict[str, Any] = {
+        "leaderId": -1,
+        "leaderEpoch": 1 + max(node.known_epoch for node in members),
+        "votedId": -1,
+    }
+    if any(node.logged for node in members):
+        return dumps(state | {"votedDirectoryId": ZERO_UUID, "data_version": 1})
+    voters = [{"voterId": each.id} for each in quorum.voters]
+    return dumps({"clusterId": ""} | state | {"appliedOffset": 0, "currentVoters": voters, "data_version": 0})
 
 
 def cut_logs(quorum: Quorum) -> Iterator[Finding]:

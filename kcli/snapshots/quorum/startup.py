@@ -9,6 +9,7 @@ from kcli.snapshots.reading.directory import parse_leader_epochs, parse_quorum_s
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum
 
+BOOTSTRAP = "bootstrap.checkpoint"
 TO_MAGIC = 17  # bytes of a batch header up to magic; Kafka does not look at fewer
 
 # The files beside a log that Kafka reads when it starts; an empty leader-epoch-checkpoint is one without epochs.
@@ -41,26 +42,38 @@ class Refusal(NamedTuple):
     reason: str
 
 
-def recovered(segments: Sequence[str]) -> tuple[list[EpochRun], Cut | None]:
-    """Return the runs of leader epochs that recovery keeps of a log's segments, and where it cuts the log.
+class Recovery(NamedTuple):
+    """The runs of leader epochs that recovery keeps of a log; where it cuts the log; the segment that it refuses."""
+
+    runs: list[EpochRun]
+    cut: Cut | None = None
+    refusal: Refusal | None = None
+
+
+def recovered(segments: Sequence[str]) -> Recovery:
+    """Recover the log of these segments.
 
     A node recovers its whole metadata log at each start. The end of the last segment may be torn, as after a crash.
     """
     runs: list[EpochRun] = []
     for path in segments:
+        first = int(Path(path).stem)
         with open_file(path) as file:
             for batch in batches(file.data):
                 if isinstance(batch, Fault):
                     torn = batch.code in ("cut", "zeros") and path == segments[-1]
-                    return runs, None if torn else Cut(path, batch.position, batch.reason)
+                    return Recovery(runs, None if torn else Cut(path, batch.position, batch.reason))
                 if reason := bad_checksum(file.data, batch, file.mapped):
-                    return runs, Cut(path, batch.position, reason)
+                    return Recovery(runs, Cut(path, batch.position, reason))
+                if batch.last_offset < first:
+                    reason = f"the batch of offset {batch.base_offset} is before the offset in its name"
+                    return Recovery(runs, None, Refusal(Path(path).name, reason))
                 # Kafka's LeaderEpochFileCache ignores an epoch below its newest; no checksum covers this field.
                 if runs and batch.leader_epoch <= runs[-1].epoch:
                     runs[-1] = runs[-1]._replace(end=batch.last_offset + 1)
                 else:
                     runs.append(EpochRun(batch.leader_epoch, batch.base_offset, batch.last_offset + 1))
-    return runs, None
+    return Recovery(runs)
 
 
 def bad_checksum(data: memoryview, batch: Batch, mapped: object) -> str | None:
@@ -77,8 +90,23 @@ def refusal(folder: Path, newest: str | None) -> Refusal | None:
                 parse(path.read_text("utf-8", "replace"))
         except InputError as error:
             return Refusal(name, str(error))
+    if (reason := bootstrap_refusal(folder.parent / BOOTSTRAP)) is not None:
+        return Refusal(BOOTSTRAP, reason)
     reason = snapshot_refusal(folder / newest) if newest is not None else None
     return Refusal(newest, reason) if newest is not None and reason is not None else None
+
+
+def bootstrap_refusal(path: Path) -> str | None:
+    """Return why a node does not start with its bootstrap.checkpoint, which it reads even if its log has records."""
+    if not path.is_file():
+        return None
+    try:
+        with open_file(str(path)) as file:
+            if any(isinstance(each, Batch) for each in batches(file.data)):
+                return snapshot_refusal(path)
+    except InputError:  # an empty file
+        pass
+    return "it holds no metadata.version"
 
 
 def snapshot_refusal(path: Path) -> str | None:

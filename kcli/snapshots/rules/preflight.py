@@ -13,6 +13,7 @@ from kcli.errors import DecodeError
 from kcli.grammar.words.tagged import UNKNOWN_TAGS
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import release_order
+from kcli.snapshots.quorum.startup import BOOTSTRAP
 from kcli.snapshots.reading.decoding import Decoder
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.old_fields import feature_level
@@ -21,7 +22,6 @@ from kcli.snapshots.rules.levels import FEATURE, level_name
 from kcli.snapshots.rules.supported import supported_levels
 
 FEATURE_LEVEL = 12
-BOOTSTRAP = "bootstrap.checkpoint"
 LEVEL_ONLY = "4.0"  # from this release on, a bootstrap.checkpoint may have a level that the release lacks
 
 FINE, LOOK, UNKNOWN = "", "look", "unknown"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kcli.jsontext import dumps
 from kcli.snapshots.quorum import node
 from kcli.snapshots.quorum.election import quorum_of
 from kcli.snapshots.quorum.node import common_end, identity_of, read_node
@@ -18,8 +19,6 @@ STATIC = (
     '{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,"currentVoters":[%s],"data_version":0}'
 )
 OTHER = "b3RoZXJkaXJlY3RvcnkxMQ"
-
-
 ELECTION = [("election", None, "info")]
 
 
@@ -322,6 +321,8 @@ def test_nobody_knows_who_votes(tmp_path: Path) -> None:
         ("quorum-state", '{"leaderId":-1,"leaderEpoch":77,"votedId":-1,"data_version":1}', True),
         ("leader-epoch-checkpoint", "garbage", False),
         ("leader-epoch-checkpoint", "", True),
+        ("../bootstrap.checkpoint", "garbage", False),
+        ("../bootstrap.checkpoint", "", False),
     ],
 )
 def test_a_file_that_kafka_does_not_start_with(file: str, content: str, starts: bool, tmp_path: Path) -> None:
@@ -354,3 +355,45 @@ def test_an_epoch_below_the_one_before_it_is_ignored(tmp_path: Path) -> None:
     """No checksum covers a batch's leader epoch: 4.4.0 elected a node whose last one was changed to 0, and to -1."""
     nodes = [make_node(tmp_path, 1, (3, 50)), make_node(tmp_path, 2, (3, 50), (0, 90))]
     assert judged(*nodes) == ([("voter-missing", 3, "warning"), ("log-behind", 1, "warning"), *ELECTION], [2])
+
+
+def test_a_segment_under_a_name_after_its_offsets(tmp_path: Path) -> None:
+    """4.4.0 wants to split it as one with an overflow, and does not start; it does if the batch ends at the name."""
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2)]
+    place = Path(nodes[0]) / "__cluster_metadata-0"
+    log = place / f"{0:020d}.log"
+    for name, starts in ((1, True), (2, False)):  # its first batch has the offsets 0 and 1
+        log = log.rename(place / f"{name:020d}.log")
+        found, electable = judged(*nodes)
+        assert electable == ([1, 2] if starts else [])
+        assert (("file-damaged", 1, "critical") in found) is not starts
+
+
+def state_of(leader: int, epoch: int) -> str:
+    """A quorum-state of a dynamic quorum."""
+    return dumps({"leaderId": leader, "leaderEpoch": epoch, "votedId": -1, "data_version": 1})
+
+
+@pytest.mark.parametrize(
+    ("own", "witness", "starts"),
+    [
+        (None, state_of(1, 1), False),
+        (state_of(-1, 1), state_of(1, 1), False),
+        (state_of(2, 0), state_of(1, 1), False),
+        (state_of(1, 1), state_of(1, 1), True),
+        (state_of(-1, 2), state_of(1, 1), True),
+        (None, state_of(3, 1), True),
+        (None, state_of(1, 0), True),  # older than the witness's own log: it knows no leader
+    ],
+)
+def test_a_leader_that_lost_its_quorum_state(own: str | None, witness: str, starts: bool, tmp_path: Path) -> None:
+    """It stops once the other node answers that it leads: six starts of 4.4.0, of dynamic and static quorums."""
+    nodes = [make_node(tmp_path, 1, (1, 60)), make_node(tmp_path, 2, (1, 50))]
+    for log_dir, text in zip(nodes, (own, witness), strict=True):
+        if text is not None:
+            (Path(log_dir) / "__cluster_metadata-0" / "quorum-state").write_text(text)
+    quorum = quorum_of([read_node(each) for each in nodes])
+    assert quorum.electable == ((1,) if starts else ())
+    advice = [each.advice for each in findings(quorum) if each.finding == "file-damaged"]
+    text = '{"leaderId":-1,"leaderEpoch":2,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
+    assert advice == ([] if starts else [f"while the node is stopped, write its quorum-state: {text}"])
