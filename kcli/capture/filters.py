@@ -12,7 +12,7 @@ from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
-from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, matches
+from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, leaves_out, matches
 from kcli.errors import UsageError
 from kcli.grammar.topic_ids import TOPIC_NAME
 from kcli.jsontext import loads
@@ -28,10 +28,13 @@ Body: TypeAlias = Any  # a message's value; None if there is no message, or it c
 
 def mentions(value: Any, topic: str) -> bool:
     """Return whether a message names a topic that matches the name or pattern. A known id counts by its name
-    (`_topicName`).
+    (`_topicName`); one with a name or id behind a "!" does not.
     """
     if isinstance(value, list):
         return any(mentions(item, topic) for item in value if isinstance(item, (dict, list)))
+    own = (value.get(field) for field in (TOPIC_NAME, *NAME_FIELDS, "topicId")) if "topicId" in value else ()
+    if any(isinstance(each, str) and leaves_out(topic, each) for each in own):
+        return any(mentions(item, topic) for item in value.values() if isinstance(item, (dict, list)))
     return any(
         mentions(item, topic) if isinstance(item, dict) else is_named(name, item, topic) for name, item in value.items()
     )

@@ -61,11 +61,22 @@ def matches(name: str | None, wanted: str, *, part: bool = False) -> bool:
     choice = wanted_in(wanted)
     if name is None:
         return not choice.named
+    return (not choice.named or fits_any(name, choice.named, part=part)) and not fits_any(
+        name, choice.left_out, part=part
+    )
 
-    def fits(word: str) -> bool:
-        return name == word or (part and word in name) or (GLOB.search(word) is not None and fnmatchcase(name, word))
 
-    return (not choice.named or any(map(fits, choice.named))) and not any(map(fits, choice.left_out))
+def leaves_out(wanted: str, name: str) -> bool:
+    """Return whether a name, list or pattern leaves a name out by a "!"."""
+    return is_pattern(wanted) and fits_any(name, wanted_in(wanted).left_out)
+
+
+def fits_any(name: str, words: Iterable[str], *, part: bool = False) -> bool:
+    """Return whether a name is one of these words or matches a pattern among them. part: or contains one."""
+    return any(
+        name == word or (part and word in name) or (GLOB.search(word) is not None and fnmatchcase(name, word))
+        for word in words
+    )
 
 
 def api_keys(names: Sequence[Name], known: Catalog) -> frozenset[int]:

@@ -72,6 +72,9 @@ def test_topics_are_found_by_field() -> None:
     assert mentions({"topics": [{"name": "a"}]}, "a") and mentions({"topicNames": ["b", "a"]}, "a")
     assert mentions({"x": [{"topicId": "1", "_topicName": "a"}]}, "a") and mentions({"resourceName": "a"}, "a")
     assert not mentions({"groupId": "a", "topics": [{"name": "ab"}], "list": [1]}, "a")
+    named = {"topics": [{"topicId": "1", "_topicName": "a"}]}
+    assert not any(mentions(named, topic) for topic in ("!a", "!1", "a,!1", "?,!a")) and mentions(named, "!b")
+    assert mentions({"topics": [*named["topics"], {"topicId": "2", "_topicName": "b"}]}, "!a")
 
 
 def test_what_the_core_can_tell() -> None:

@@ -14,7 +14,7 @@ from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines, s
 from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.inputs import read_of
 from kcli.cli.stats.table import rate_text, time_text
-from kcli.cli.terminal.cells import GAP, broken, fit, line_size, without_spared
+from kcli.cli.terminal.cells import GAP, broken, cut_middle, fit, line_size, without_spared
 from kcli.cli.terminal.cells import width as cell_width
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.cli.terminal.commands import ShownCommand
@@ -133,7 +133,7 @@ def client_lines(rows: Sequence[dict[str, Any]], room: int | None) -> Iterator[s
     for row in table:
         cells = dict(zip(HEADINGS, row, strict=True))
         numbers = (f"{cells[name]:>{width}}" for name, width in widths.items() if name != "client")
-        yield (" " * GAP).join([fit(row[0], widths["client"]), *numbers])
+        yield (" " * GAP).join([fit(cut_middle(row[0], widths["client"]), widths["client"]), *numbers])
     yield from left_out_lines([name for name in HEADINGS if name not in widths], room)
 
 

@@ -45,6 +45,15 @@ def cut_start(text: str, size: int) -> str:
     return text if width(text) <= size else cut(text[::-1], size)[::-1]
 
 
+def cut_middle(text: str, size: int) -> str:
+    """Escape the text and cut its middle to leave `size` cells: of names that are alike at the start the end tells."""
+    text = legible(text)
+    if width(text) <= size or not text.isascii():
+        return cut(text, size)
+    tail = (size - 1) // 2
+    return text[: size - 1 - tail] + CUT + text[len(text) - tail :]
+
+
 def wrap(text: str, size: int) -> list[str]:
     """Escape the text and wrap it to lines of `size` cells, between words where that is possible."""
     text = legible(text)

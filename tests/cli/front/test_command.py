@@ -152,6 +152,16 @@ def test_a_narrow_terminal_shows_the_columns_that_matter() -> None:
         assert len(lines[1].split()) == columns and lines[0].split()[-1] == ("connections" if columns == 6 else "ms*")
 
 
+def test_long_names_that_differ_at_their_ends_stay_different() -> None:
+    names = [f"app-a4585a3a-828f-405f-8c67-138b0d2693e5-StreamThread-1-{each}" for each in ("consumer", "producer")]
+    rows = [
+        {**dict.fromkeys(("rate", "records", "p99_ms")), "client_id": each, "errors": 0, "connections": 1}
+        for each in names
+    ]
+    _, *lines = client_lines(rows, 60)
+    assert "read-1-consumer  " in lines[0] and "read-1-producer  " in lines[1] and max(map(len, lines)) <= 60
+
+
 def test_a_client_that_only_waits_has_no_measured_latency() -> None:
     row = {"client_id": "web", "rate": 14.6, "records": 1.0, "errors": 0, "p99_ms": 0.0, "connections": 2}
     assert cells_of(row)[4] == "0" and cells_of(row | {"p99_ms": 0.087})[4] == "0.087"
