@@ -2,12 +2,15 @@
 
 import re
 import shlex
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
 from kcli.diagnose import INFO, Diagnosis, Finding, diagnose
 
 DATA = Path(__file__).parent / "data"
+# Findings whose seconds are not those between the first and the last of their evidence.
+OWN_SECONDS = {"throttled", "request-timeout-too-short"}
 
 
 @cache
@@ -20,6 +23,14 @@ def only(name: str) -> Finding:
     """The one finding of a warning or worse."""
     [found] = [each for each in diagnosed(name).findings if each.severity != INFO]
     return found
+
+
+def check_seconds(finding: Finding) -> None:
+    """Assert that the seconds of a finding are those from the start to the end of its evidence."""
+    evidence = finding.evidence
+    if {"from", "to", "seconds"} <= evidence.keys() and finding.finding not in OWN_SECONDS:
+        first, last = (datetime.fromisoformat(evidence[name]) for name in ("from", "to"))
+        assert abs((last - first).total_seconds() - evidence["seconds"]) < 0.002, (finding.finding, evidence)
 
 
 def told(finding: Finding, **subject: object) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcli.diagnose import INFO, Finding
-from tests.diagnose.captured import DATA, diagnosed
+from tests.diagnose.captured import DATA, check_seconds, diagnosed
 from tests.inside import kcli
 
 
@@ -16,6 +16,7 @@ from tests.inside import kcli
 def test_no_finding_sends_anybody_to_a_page_without_its_evidence(path: Path) -> None:
     """Some of the names in its subject, or a figure of its evidence, is on the page."""
     for finding in diagnosed(path.name.partition(".")[0]).findings:
+        check_seconds(finding)
         if finding.see:
             shown = kcli(*shlex.split(finding.see)[1:])
             assert shown.returncode in (0, 1), (finding.see, shown.stderr)

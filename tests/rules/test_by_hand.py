@@ -14,6 +14,7 @@ from kcli.finding import CRITICAL, WARNING
 from kcli.schemas.errors import error_name
 from tests.capture.messages import metadata, request, response
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Packet, Wire, pcap
+from tests.diagnose.captured import check_seconds
 from tests.records.slips.making import batch_bytes, checked
 
 SECOND = 1000 * MILLISECOND
@@ -53,6 +54,7 @@ def told(findings: list[Finding], cause: str, **subject: Any) -> Finding:
     assert [each.finding for each in findings] == [cause], [each.text for each in findings]
     [finding] = findings
     assert {kind: finding.subject.get(kind) for kind in subject} == subject
+    check_seconds(finding)
     return finding
 
 
