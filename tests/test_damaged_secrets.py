@@ -13,6 +13,8 @@ from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
 from kcli.schemas.secrets import SECRETS
 from tests import messages as made
+from tests.capture.messages import metadata, request, response
+from tests.capture.wires import Wire, pcap
 from tests.inside import kcli
 
 LETTERS = "bcdfghjkmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ23456789"
@@ -123,6 +125,24 @@ def test_random_damage_shows_no_secret(seed: int, tmp_path: Path, monkeypatch: p
                 assert not planted.shown(done.stdout + done.stderr), (words, name, version, done.stdout + done.stderr)
                 assert "Traceback" not in done.stderr
     assert asked > 30
+
+
+def test_a_secret_behind_a_wrong_length_is_not_shown_as_a_number(tmp_path: Path) -> None:
+    planted = Planted(0)
+    secret = planted.plant().encode()
+    asked = request(39, 1, 2, {"hmac": secret, "renewPeriodMs": 1}).replace(
+        len(secret).to_bytes(4) + secret, bytes(4) + secret
+    )
+    wire = Wire().open().client(metadata(1)[0]).server(metadata(1)[1])
+    wire.client(asked).server(response(39, 1, 2, {})).client(metadata(3)[0]).server(metadata(3)[1])
+    (tmp_path / "damaged.pcap").write_bytes(pcap(wire.packets))
+    for words in (
+        ["decode", "pcap", "--format", "jsonl"],
+        ["sql", "--format", "jsonl", "SELECT request FROM exchanges"],
+    ):
+        done = kcli(*words, str(tmp_path / "damaged.pcap"))
+        assert "_trailing" in done.stdout
+        assert not planted.shown(done.stdout + done.stderr)
 
 
 def test_the_search_finds_each_form() -> None:

@@ -10,6 +10,7 @@ from tests.records.slips.making import batch_bytes
 from tests.rules.test_by_hand import SECOND, Talk, found, told
 
 ZSTD = batch_bytes([(b"k", b"v" * 100)], codec=4)
+LATER = b"".join((offset * 7).to_bytes(8) + ZSTD[8:] for offset in range(1, 40))
 
 
 def read(talk: Talk, records: bytes, *, version: int = 8, offset: int = 0, error: int = 0, times: int = 1) -> Talk:
@@ -33,11 +34,12 @@ def beat(talk: Talk, times: int) -> Talk:
 def test_zstd_for_a_client_before_it(way: str, tmp_path: Path) -> None:
     """Records that a producer compressed are sent; where the topic says zstd, the broker refuses."""
     old = Talk("old")
-    read(old, ZSTD) if way == "sent" else read(old, b"", error=76, times=3)
+    read(old, ZSTD + LATER) if way == "sent" else read(old, b"", error=76, times=3)
     modern = read(read(Talk("modern", 41000), ZSTD, version=11), b"", version=11, offset=9, times=4)
     finding = told(found(tmp_path, beat(old, 4), modern), "unreadable-batch",
                    client="old", topic="orders", partition=["orders-0"], group=["g"])  # fmt: skip
     assert "zstd" in finding.text and "Java 2.1" in finding.advice
+    assert finding.evidence["base_offset"] == 0
 
 
 def test_a_library_that_knows_zstd_and_keeps_to_an_old_version(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def damage(connection: ConnectionState, d: int, count: int, *, cut: bool = False
         stream.unsync()
     else:
         stream.skip = missing
+        connection.spoke = connection.spoke or d == connection.client
     return text
 
 

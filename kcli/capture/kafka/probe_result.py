@@ -32,7 +32,7 @@ def prove(connection: ConnectionState) -> None:
     """Accept the connection as Kafka's: emit the held exchanges and events, and stop holding back."""
     if connection.trial is not None:
         held = connection.trial.release()
-        connection.trial, connection.searched = None, False
+        connection.trial, connection.searched, connection.spoke = None, False, True
         for item in held:
             connection.emit(item)
 

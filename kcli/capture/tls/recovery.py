@@ -86,8 +86,10 @@ class Recovery:
     def searched(self, d: int, end: TlsEnd, at: int, header: bytes, payload: bytes) -> tuple[int, bytes] | None:
         """Decrypt a record after a loss; None if no keys decrypt it."""
         gap = None if end.gap is None else end.gap + at
-        if not end.sealed and self.session.agreed.version and header[0] != APPLICATION_DATA:
-            return header[0], payload
+        if not end.sealed and self.session.agreed.version:
+            if header[0] != APPLICATION_DATA:
+                return header[0], payload
+            end.sealed = True  # data is protected: the ChangeCipherSpec is missing
         if end.keys is None and (not end.sealed or not self.session.find_keys(d, end)):
             return self.guess(d, end, header, payload)
         assert end.keys is not None

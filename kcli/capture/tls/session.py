@@ -408,8 +408,9 @@ class TlsSession:
                 self.message(d, end, message, body)
         elif kind == ALERT and len(text) == ALERT_MESSAGE.sizeof():
             self.alert(d, end, ALERT_MESSAGE.parse(text).description)
-        elif kind == CHANGE_CIPHER_SPEC:  # protected: a renegotiation of TLS 1.2, whose hellos were read like others
-            end.keys = None
+        elif kind == CHANGE_CIPHER_SPEC:
+            # after a loss, or protected: a renegotiation of TLS 1.2, whose hellos were read like others
+            end.sealed, end.keys = end.sealed or bool(self.agreed.version), None
             self.find_keys(d, end)
 
     def message(self, d: int, end: TlsEnd, kind: int, body: bytes) -> None:

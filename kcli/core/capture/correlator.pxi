@@ -180,7 +180,7 @@ cdef class Correlator(StreamHandler):
             return False
         if state.greeted or d != state.client:
             return state.greeted
-        if size >= MAX_FIRST_FRAME:
+        if not HEADER <= size < MAX_FIRST_FRAME:
             return False
         if n < PREFIX + HEADER:
             return True

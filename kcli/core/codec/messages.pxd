@@ -124,13 +124,14 @@ cdef class Node:
 
     # Writes the JSON text of one message at the start of `data`; returns its bytes; -1 if refused (out.size is then as
     # before): the Python method `json` of this node then has the full error, or reads non-canonical bytes the slower
-    # way. -2: an exception, as a hook raised, or there is no memory. whole: remaining bytes become "_trailing".
+    # way. -2: an exception, as a hook raised, or there is no memory. whole: remaining bytes become "_trailing", or are
+    # refused by a guarded message that hides secrets.
     cdef Py_ssize_t json_at(
         self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context, bint whole
     ) except -2
-    cdef int json_rest(self, Cursor* cursor, Out* out) noexcept       # the rest as "_trailing"
     # The same without text, except for the error codes: a key and number for each that is not 0.
     cdef Py_ssize_t scan_at(self, const uint8_t* data, Py_ssize_t size, Out* out, JsonContext* context) except -2
+    cdef bint refuses_rest(self, Cursor* cursor) noexcept
     cdef Py_ssize_t refused(self, Cursor* cursor) except -2
     # The bytes of the message; -1 if refused.
     cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept

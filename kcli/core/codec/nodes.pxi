@@ -152,11 +152,16 @@ cdef class Node:
         if self.json_c(&cursor, out) == 0:
             if not whole or cursor.at == cursor.end:
                 return cursor.at - data
-            out.size -= 1                                   # the closing brace
-            bare = out.data[out.size - 1] == b"{"           # then no comma
-            if out_put(out, TRAILING_KEY + bare, 13 - bare) or self.json_rest(&cursor, out) or out_put(out, b"}", 1):
-                raise MemoryError
-            return size
+            if not self.refuses_rest(&cursor):
+                out.size -= 1                                   # the closing brace
+                bare = out.data[out.size - 1] == b"{"           # then no comma
+                if (
+                    out_put(out, TRAILING_KEY + bare, 13 - bare)
+                    or out_base64(out, cursor.at, cursor.end - cursor.at)
+                    or out_put(out, b"}", 1)
+                ):
+                    raise MemoryError
+                return size
         out.size = before
         return self.refused(&cursor)
 
@@ -164,10 +169,14 @@ cdef class Node:
         cdef Cursor cursor
         cdef size_t before = out.size
         start(&cursor, data, size, context)
-        if self.scan_c(&cursor, out) == 0:
+        if self.scan_c(&cursor, out) == 0 and not self.refuses_rest(&cursor):
             return cursor.at - data
         out.size = before
         return self.refused(&cursor)
+
+    cdef bint refuses_rest(self, Cursor* cursor) noexcept:
+        """Return whether bytes behind the message show that a misread secret may be in any field of it."""
+        return self.guarded and cursor.at < cursor.end and hides(cursor)
 
     cdef Py_ssize_t refused(self, Cursor* cursor) except -2:
         """Return -1, or raise the exception that was kept."""
@@ -178,11 +187,6 @@ cdef class Node:
                 err_no_memory()
             return -2
         return -1
-
-    cdef int json_rest(self, Cursor* cursor, Out* out) noexcept:
-        if self.guarded and hides(cursor):
-            return out_redacted(out, cursor.end - cursor.at)
-        return out_base64(out, cursor.at, cursor.end - cursor.at)
 
     cdef Py_ssize_t skip_at(self, const uint8_t* data, Py_ssize_t size) noexcept:
         cdef Cursor cursor

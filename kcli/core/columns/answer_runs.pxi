@@ -41,17 +41,18 @@ cdef class AnswerRuns:
                 if not is_of_leadership(made.error):
                     continue
                 failed = True
-            made.topic = part.name or part.id
-            a = link << 32 | <uint64_t>made.topic
+            a = link << 32 | <uint64_t>(part.id or part.name)
             b = self.generation << 52 | client << 33 | <uint64_t>api << 32 | <uint32_t>part.columns[INDEX]
             at = map_find(&self.open, a, b)
             if at:
                 run = <Run*>self.rows.data + at - 1
                 if run.error == made.error:
+                    run.topic = part.name or run.topic
                     run.last = answered
                     run.answers += 1
                     continue
-            made.link, made.client, made.api, made.partition = link - 1, <int64_t>client - 1, api, part.columns[INDEX]
+            made.link, made.client, made.api, made.topic = link - 1, <int64_t>client - 1, api, part.name or part.id
+            made.partition = part.columns[INDEX]
             made.first_request, made.first, made.last, made.answers = ts, answered, answered, 1
             made.hint_leader = part.columns[LEADER] if made.error and part.columns[LEADER] != MISSING else -1
             made.hint_server = partitions.endpoint(made.hint_leader) if made.error else 0

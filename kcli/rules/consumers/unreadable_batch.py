@@ -26,8 +26,9 @@ too_large AS (
   HAVING count(*) >= 5 AND max(ns) - min(ns) >= 3000000000
 ),
 compressed AS (
-  SELECT e.client_id, e.topic, e.partition, min_by(b.base_offset, b.ns) AS base_offset, min(b.ns) AS ns,
-         min_by(b.last_offset, b.ns) AS last_offset, max(e.api_version) AS api_version
+  SELECT e.client_id, e.topic, e.partition, min_by(b.base_offset, struct(b.ns, b.base_offset)) AS base_offset,
+         min_by(b.last_offset, struct(b.ns, b.base_offset)) AS last_offset, min(b.ns) AS ns,
+         max(e.api_version) AS api_version
   FROM early e
   JOIN batches b
     ON b.connection = e.connection AND b.correlation_id = e.correlation_id AND b.topic = e.topic

@@ -69,6 +69,18 @@ def test_a_connection_that_began_before_the_capture_is_read(read: Read) -> None:
     assert {item.client_id for item in found} == {"tester"}
 
 
+@pytest.mark.parametrize("length", [8, 12])
+def test_a_first_request_is_known_where_its_client_id_is_cut_off(read: Read, length: int) -> None:
+    first = produce(1, records=bytes(300))
+    parts = [first[0][:200], first[0][200:]]
+    wire = Wire().open().client(parts[0]).client(parts[1]).server(first[1])
+    for number in (2, 3):
+        asked, answer = metadata(number)
+        wire.client(asked).server(answer)
+    items = read(pcap(wire.close().packets, snaplen=54 + length))
+    assert [item.correlation_id for item in exchanges(items)] == ([1, 2, 3] if length == 12 else [])
+
+
 def test_a_produce_without_acks_has_no_response_where_its_acks_are_known(read: Read) -> None:
     wire = chatter(range(1, 4), Wire().open())
     for number in (4, 5):

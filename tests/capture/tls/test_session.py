@@ -209,6 +209,22 @@ def test_a_lost_client_hello_is_found_by_its_keys(decrypt: Decrypting, tmp_path:
         assert [number for number, answered in numbers(exchanges) if answered] == list(range(1, 7))
 
 
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_lost_change_of_keys_costs_no_data(decrypt: Decrypting, tmp_path: Path, damaged: bool) -> None:
+    """Of TLS 1.2, after which data is protected. damaged: the record before it, in its packet."""
+    made = Talk(tmp_path, suite="ECDHE-RSA-AES128-SHA").shake_hands()
+    hellos = len(made.wire.packets)
+    for number in range(1, 7):
+        made.exchange(messages.metadata(number))
+    packets = made.wire.close().packets
+    for lost in (hellos - 2, hellos - 1):
+        data = packets[lost].data
+        there = [packets[lost]._replace(data=data[:54] + b"\0" + data[55:])] if damaged else []
+        rest = [*packets[:lost], *there, *packets[lost + 1 :]]
+        exchanges, _ = decrypt(rest, [made.key_log])
+        assert [number for number, answered in numbers(exchanges) if answered] == list(range(1, 7)), lost
+
+
 @pytest.mark.parametrize("lost", [False, True])
 def test_keys_are_updated(decrypt: Decrypting, tmp_path: Path, lost: bool) -> None:
     """lost: the record that says so."""
