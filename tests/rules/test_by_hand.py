@@ -150,6 +150,9 @@ def test_sessions_that_a_broker_can_not_hold(kind: str, tmp_path: Path) -> None:
             fetched(talk, 1, session=(70 + number, 1), granted=0, top=70)
     finding = told(found(tmp_path, talk), "fetch-session-evictions")
     assert finding.subject["client"] in ("tester", ["tester"])
+    other = fetched(Talk("once", 41000), 1, session=(0, 0))
+    both = told(found(tmp_path, talk, fetched(other, 9, session=(80, 1), granted=80)), "fetch-session-evictions")
+    assert both.subject["client"] == ["once", "tester"]  # all who get none
     kept = fetched(fetched(Talk(), 1, session=(0, 0), granted=70), 7, session=(70, 1), granted=70)
     assert not found(tmp_path, kept)
 

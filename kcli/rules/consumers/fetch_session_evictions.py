@@ -21,7 +21,8 @@ WITH by_client AS (
   WHERE api = 'FETCH' AND session_epoch IS NOT NULL AND session_epoch >= 0
   GROUP BY server, client_id, inner_client
 ),
-affected AS (SELECT * FROM by_client WHERE (refused >= 5 AND refused >= 0.2 * fetches) OR evicted >= 2)
+short AS (SELECT server FROM by_client WHERE (refused >= 5 AND refused >= 0.2 * fetches) OR evicted >= 2),
+affected AS (SELECT * FROM by_client WHERE refused + evicted > 0 AND server IN (SELECT server FROM short))
 SELECT h.server, b.broker, b.broker_name, array_agg(DISTINCT h.client_id) AS clients, sum(h.refused) AS refused,
        sum(h.evicted) AS evicted, sum(h.full_fetches) AS full_fetches, sum(h.fetches) AS fetches,
        sum(h.request_bytes) AS request_bytes, coalesce(max(others), 0) AS others_with_sessions,
