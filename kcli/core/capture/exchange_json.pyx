@@ -129,7 +129,7 @@ cdef class ExchangeWriter:
         """
         cdef Out* out = &self.out
         cdef size_t before = out.size
-        if e.answered and e.answered < e.ts:
+        if e.response != NULL and e.answered < e.ts:
             return False
         if self.hook is not None:
             self.hook.begin()

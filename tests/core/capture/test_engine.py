@@ -98,6 +98,13 @@ def test_latencies_are_written_as_python_does(tmp_path: Path, microseconds: int,
     assert lines[0].endswith(b'"latencyMs":' + text + b',"errors":[]}') and repr(microseconds / 1000).encode() == text
 
 
+def test_a_latency_is_negative_where_a_clock_is_set_back_to_its_beginning(tmp_path: Path) -> None:
+    wire = Wire(start=5 * MILLISECOND).open().client(metadata(1)[0])
+    wire.now = 0
+    lines, _ = run(tmp_path, wire.server(metadata(1)[1]))
+    assert lines[0].endswith(b'"latencyMs":-8.0,"errors":[]}')
+
+
 @pytest.mark.parametrize("seconds", [0, 951_782_400, 951_868_800, 1_709_164_800, 4_102_444_799])
 def test_instants_are_written_as_python_does(tmp_path: Path, seconds: int) -> None:
     from kcli.capture.kafka.clock import instant
