@@ -74,7 +74,11 @@ class UnreadableError(InputError):
 
 
 def unreadable(error: OSError, file: str) -> UnreadableError:
-    """Return the error for a file that the system does not open or read, with the system's reason."""
+    """Return the error for a file that the system does not open or read, with the system's reason. No file has the
+    name of standard input, which options such as --key-log do not read.
+    """
+    if isinstance(error, FileNotFoundError) and file in ("-", "standard input"):
+        return UnreadableError("not read here (a file expected)", file="standard input")
     return UnreadableError(error.strerror or str(error), file=file)
 
 

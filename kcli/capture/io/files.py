@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from kcli.capture.io.capture_file import NO_CAPTURE, CaptureFile, is_piped
 from kcli.capture.kafka.events import Event
+from kcli.counting import counted
 from kcli.errors import InputError, all_of, unreadable
 from kcli.filelike import Stream, name_of
 
@@ -103,7 +104,7 @@ def check_start(file: CaptureFile, probe: PacketReader) -> None:
     if probe.problem is not None and probe.problem.startswith("starts with"):
         raise no_capture(probe.problem, file)
     if len(file.data) < 24:
-        raise no_capture(f"only {len(file.data)} bytes" if len(file.data) else "empty", file)
+        raise no_capture(f"only {counted(len(file.data), 'byte')}" if len(file.data) else "empty", file)
 
 
 def no_capture(problem: str, file: CaptureFile) -> InputError:
@@ -281,9 +282,8 @@ def report_end(file: CaptureFile, emit: Callable[[Event], None], failures: list[
         )
         emit(Event("truncated", None, 0, file.offset, left, f"can't be decompressed: {file.failure}", file=file.name))
     elif file.piped and not file.offset and left < 24:
-        failures.append(
-            InputError(f"{NO_CAPTURE}{'empty' if not left else f'only {left} bytes'} {EXPECTED}", file=file.name)
-        )
+        size = f"only {counted(left, 'byte')}" if left else "empty"
+        failures.append(InputError(f"{NO_CAPTURE}{size} {EXPECTED}", file=file.name))
     elif left:
         why = f"the file ends in the middle of a packet, {left} bytes into it"
         failures.append(InputError(f"{why}, at {file.offset:#x}", file=file.name))

@@ -11,7 +11,15 @@ from kcli.capture.io.capture_files import captures_in
 from kcli.cli.compare.text import text_lines
 from kcli.cli.decode.pcap.command import reading
 from kcli.cli.options.filter import choosing_findings, filter_of_times
-from kcli.cli.options.inputs import check_files, format_option, port_option, quiet_option, read_of, reading_options
+from kcli.cli.options.inputs import (
+    check_files,
+    format_option,
+    port_option,
+    quiet_option,
+    read_of,
+    reading_options,
+    refuse_one_for_two,
+)
 from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.console import shows_colour, terminal_room
 from kcli.cli.terminal.lines import Lines, print_note
@@ -52,6 +60,7 @@ def compare(before: str, after: str, **options: Any) -> int:
     from kcli.compare import compare as run
     from kcli.diagnose import Scope
 
+    refuse_one_for_two("BEFORE and AFTER", before, after)
     check_files([before, after])
     sides = [captures_in((name,)) for name in (before, after)]
     paths = tuple(path for side in sides for path in side)

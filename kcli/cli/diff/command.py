@@ -17,6 +17,7 @@ from kcli.cli.options.inputs import (
     quiet_option,
     read_message,
     read_text,
+    refuse_one_for_two,
     secrets_option,
     text_format_option,
 )
@@ -124,8 +125,7 @@ def sides_of(expected: str | None, got: str | None, kind: str, options: dict[str
         expected, got = None, expected
     if got is None or (expected is None and not java):
         raise UsageError("EXPECTED and GOT expected, or with --as java GOT alone")
-    if expected == got == "-":
-        raise UsageError("EXPECTED and GOT: only one of them can be standard input")
+    refuse_one_for_two("EXPECTED and GOT", expected, got)
     expected_text = "record batches" if kind == "batch" else "a message"
     other = read_message(got, options["hex_"], options["base64_"], expected=expected_text)
     expected_input: Input = other if expected is None else read_given(expected, options, java, expected_text)

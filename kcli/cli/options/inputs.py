@@ -285,6 +285,12 @@ def refuse_two_forms(hex_: bool, base64_: bool) -> None:
         raise UsageError("--hex and --base64: one of them at most")
 
 
+def refuse_one_for_two(names: str, first: str | None, second: str | None) -> None:
+    """Raise UsageError if both arguments are standard input. names: of the arguments."""
+    if first == second == "-":
+        raise UsageError(f"{names}: only one of them can be standard input")
+
+
 def read_bytes(file: str, hex_: bool = False, base64_: bool = False) -> bytes:
     """Read the bytes of a file, or of standard input for "-"; decode text. Raises InputError, UsageError."""
     refuse_two_forms(hex_, base64_)

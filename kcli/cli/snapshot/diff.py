@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kcli.cli.options.inputs import dialect_option, quiet_option, secrets_option, text_format_option
+from kcli.cli.options.inputs import dialect_option, quiet_option, refuse_one_for_two, secrets_option, text_format_option
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
@@ -62,6 +62,7 @@ def diff(before: str, after: str, **values: Any) -> int:
     options = DiffOptions(**values)
     if options.bootstrap and not options.commands:
         raise UsageError("--bootstrap is for --commands")
+    refuse_one_for_two("A and B", before, after)
     from kcli.snapshots.image.change_text import MARKS, change_json, change_text
     from kcli.snapshots.image.diff import diff_images
     from kcli.snapshots.image.undo import undo

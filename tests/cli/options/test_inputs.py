@@ -253,3 +253,16 @@ def test_memory_that_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
     for size in ("64k", "65536", "12M"):
         assert main(["stats", str(SAMPLES / "kcat-codecs.pcap"), "--memory", size]) == 0
     assert "TOPIC" in capsys.readouterr().out.upper()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["compare", "-", "-"], "BEFORE and AFTER: only one of them can be standard input"),
+        (["snapshot", "diff", "-", "-"], "A and B: only one of them can be standard input"),
+        (["stats", str(SAMPLES / "ipv6.pcapng"), "--key-log", "-"], "standard input: not read here (a file expected)"),
+    ],
+)
+def test_standard_input_is_read_once(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) in (2, 3)
+    assert capsys.readouterr().err == f"kcli: {why}\n"
