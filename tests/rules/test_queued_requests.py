@@ -31,10 +31,10 @@ def queued(
 
 
 def test_many_small_requests_in_flight(tmp_path: Path) -> None:
-    finding = told(found(tmp_path, queued("writer", 40000, 60, 180 * MILLISECOND)), "queued-requests", client="writer")
+    finding = told(found(tmp_path, queued("writer", 40000, 160, 195 * MILLISECOND)), "queued-requests", client="writer")
     assert (finding.evidence["connections"], finding.evidence["requests"]) == (1, 160)
-    assert 48 < finding.evidence["in_flight"] < 61 and 179 < finding.evidence["alone_ms"] < 182
-    assert "each took 8,8" in finding.text, finding.text
+    assert 79 < finding.evidence["in_flight"] < 82 and 194 < finding.evidence["alone_ms"] < 197
+    assert finding.severity == "warning" and "each took 15,7" in finding.text, finding.text
 
 
 def test_other_waits_are_no_queue_and_a_short_one_is_worth_a_word(tmp_path: Path) -> None:

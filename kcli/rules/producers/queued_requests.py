@@ -5,7 +5,7 @@ from kcli.rules.rule import Rule
 # A broker works on one request of a connection at a time, so a producer that sends them faster than they are answered
 # makes a queue. It counts from the moment at which a connection has a request in flight to the one at which it has
 # none. Small requests count, as only these can be put together, and at least ten of them in flight: Java sends five.
-# A queue that is worked off, or shorter than a third of the usual request.timeout.ms, is worth a word only.
+# A queue that is worked off, or shorter than the usual request.timeout.ms (30 s), is worth a word only: all is written.
 # A broker, a follower or a network that stands still for half a second is another cause; its answers after that come in
 # a row. So is a quota, which holds the next request of the connection back.
 RULE = Rule(
@@ -55,7 +55,7 @@ SELECT client_id, count(DISTINCT connection) AS connections, sum(requests) AS re
        sum(waited_ms) / sum(requests) AS mean_ms, max(longest_ms) AS longest_ms,
        sum(alone_ms) / sum(requests) AS alone_ms, sum(waited_ms) / sum(alone_ms) AS in_flight,
        avg(bytes) AS bytes_per_request, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(waited_ms) AS weight,
-       CASE WHEN max(CASE WHEN longest_ms >= 10000 AND (to_ns - last_ns < 2000000000
+       CASE WHEN max(CASE WHEN longest_ms >= 30000 AND (to_ns - last_ns < 2000000000
                                                         OR last_ns - first_ns > 0.5 * (to_ns - from_ns)) THEN 1
                           ELSE 0 END) = 1 THEN 'warning' ELSE 'info' END AS severity
 FROM queues JOIN writers USING (connection)
