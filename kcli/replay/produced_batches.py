@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from kcli.broker.storage.headers import HEADER
 from kcli.core.records.batches import CRC_AT, CRC_START
 from kcli.core.records.crc import crc32c
-from kcli.errors import DecodeError
+from kcli.errors import InputError
 from kcli.records.batches import Batch, scan
 from kcli.records.builder import build_batch
 from kcli.records.codecs import CODECS
@@ -52,7 +52,7 @@ def count_of(batch: Batch) -> int:
         return batch.count
     try:
         return sum(1 for _ in batch.records())
-    except DecodeError:
+    except InputError:  # of its grammar, or of its compressed bytes
         return batch.count
 
 
@@ -92,7 +92,7 @@ def renumbered(data: bytes, renumber: Renumber) -> bytes:
 
 def to_magic_2(data: bytes) -> bytes:
     """Return one batch of magic 2 with the records of old messages, in their codec. Batches of magic 2 stay as they
-    are. Raises DecodeError.
+    are. Raises InputError.
     """
     batches = batches_of(data)
     if not batches or batches[0].magic >= 2:

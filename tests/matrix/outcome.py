@@ -74,4 +74,4 @@ def is_text(line: Sequence[str]) -> bool:
     if line[0] == "encode":
         return "hex" in line or "base64" in line
     recorded = "--record" in line and line[line.index("--record") + 1] == "-"
-    return line[0] != "down-convert" and "parquet" not in line and not recorded
+    return line[0] not in ("down-convert", "redact") and "parquet" not in line and not recorded

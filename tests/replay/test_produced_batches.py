@@ -43,6 +43,8 @@ def test_damaged_bytes_are_passed_over() -> None:
     assert producers_in(batch() + b"\xff" * 100) == {4}
     assert producers_of({"topicData": [{"partitionData": [{"records": batch()}, {"records": None}]}]}) == {4}
     assert [producers_of({"producerId": each}) for each in (-1, 9)] == [set(), {9}]
+    compressed = build_message_set([(1, b"k", b"v" * 99)] * 3, codec="lz4")
+    assert (counted(compressed), counted(compressed[:-20] + b"\xff" * 20)) == (3, 1)
 
 
 def test_old_messages_become_one_batch() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from kcli.errors import DecodeError
+from kcli.errors import InputError
 from kcli.grammar.secrets import Hidden, is_hidden_config
 from kcli.records.batches import scan
 from kcli.redact.rules import words
@@ -138,7 +138,7 @@ def content_of(data: Any) -> list[tuple[Any, ...]]:
     try:
         return [(row.key, row.value, row.headers) for batch in scan(data, check=False, damages=[])
                 for row in batch.records()]  # fmt: skip
-    except DecodeError:
+    except InputError:
         return [(bytes(data),)]
 
 

@@ -12,7 +12,7 @@ from kcli.client.address import Address
 from kcli.client.calls import call
 from kcli.client.handshake import Session
 from kcli.client.properties import ClientConfig
-from kcli.errors import DecodeError, EncodeError, NetworkError, SchemaError
+from kcli.errors import EncodeError, InputError, NetworkError, SchemaError
 from kcli.grammar import frames
 from kcli.proxy.recording import Recorder
 from kcli.records.acceptance import MAGIC_2_SINCE
@@ -143,7 +143,7 @@ class LiveConnection:
         """Send a step's request, or report why it can't be sent."""
         try:
             await self.send(step)
-        except (NetworkError, SchemaError, EncodeError, DecodeError) as error:
+        except (NetworkError, SchemaError, EncodeError, InputError) as error:
             self.shared.outcome.skip(step.exchange, str(error))
             self.shared.rhythm.done(step)
 
