@@ -185,10 +185,9 @@ class Partition:
         at = bisect_right(self.breaks, offset)
         return min(limit, self.breaks[at]) if at < len(self.breaks) else limit
 
-    def refusal(self, node_id: int, epoch: int) -> int:
+    def refusal(self, node_id: int, epoch: int, *, may_follow: bool = False) -> int:
         """Return the error code of a request to a node that does not lead, or for another leader epoch (-1 for none); 0
-        if there is none.
-
+        if there is none. may_follow: a follower may answer it, too.
 
         As in Kafka, a node with a replica checks the epoch first.
         """
@@ -198,7 +197,7 @@ class Partition:
             return NOT_LEADER
         if epoch not in (NO_EPOCH, self.epoch):
             return FENCED if epoch < self.epoch else UNKNOWN_EPOCH
-        if node_id != self.leader:
+        if node_id != self.leader and not may_follow:
             return NOT_LEADER
         return STORAGE_ERROR if self.is_offline else 0
 

@@ -256,15 +256,17 @@ class Request:
         late = self.api.key in TIMED and self.body.get("timeoutMs", 1) <= 0
         return error_code("REQUEST_TIMED_OUT") if late else 0
 
-    def led_partition(self, topic: str, index: int, epoch: int = -1) -> tuple[Partition | None, int]:
+    def led_partition(
+        self, topic: str, index: int, epoch: int = -1, *, may_follow: bool = False
+    ) -> tuple[Partition | None, int]:
         """Return a partition, None if there is none, and the error code if this node can't answer about it; 0 for none.
 
-        epoch: the leader epoch that the client knows; -1: it names none.
+        epoch: the leader epoch that the client knows; -1: it names none. may_follow: a follower may answer, too.
         """
         partition = self.topics.find((topic, index))
         if partition is None:
             return None, self.denial(Resource.TOPIC, topic) or error_code("UNKNOWN_TOPIC_OR_PARTITION")
-        return partition, self.fault(topic, index) or partition.refusal(self.node.id, epoch)
+        return partition, self.fault(topic, index) or partition.refusal(self.node.id, epoch, may_follow=may_follow)
 
     def group_refusal(self, group_id: str) -> int:
         """Return the error code if the client may not use a group, or this node does not coordinate it; 0 for none."""

@@ -15,7 +15,7 @@ from kcli.schemas.acl_codes import Resource
 from kcli.sessions.values import Position, Result
 
 NO_LIMIT = (1 << 31) - 1
-SNAPSHOTS_SINCE = 12
+FOLLOWERS_SINCE, SNAPSHOTS_SINCE = 11, 12
 MANY = 1000
 
 
@@ -100,7 +100,10 @@ class Work:
         self.request, self.conversation, self.encode, self.by_id = request, conversation, encode, by_id
         body, most = request.body, request.configs.int("fetch.max.bytes")
         wanted = min(body.get("maxBytes", NO_LIMIT), most) if whole_first else NO_LIMIT
-        self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1, replica_of(body) >= 0)
+        follower = replica_of(body) >= 0
+        # In a broker made from a capture the leader alone answers, as it is not known what followers had.
+        may_follow = not follower and request.version >= FOLLOWERS_SINCE and not request.services.coordinators.shared
+        self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1, follower, may_follow)
         self.min_bytes = min(body["minBytes"], most)
         self.max_wait = max_wait_ms / 1000
         self.reads: dict[Key, PartitionRead] = {}

@@ -6,8 +6,9 @@
 * Records may end within a batch, as they are slices of the file. A slice without a whole batch is left out.
 * Only one partition per fetch is read from remote storage (KAFKA-14915), with a maxBytes of its own if the request has
   one (KIP-1018). Other remote partitions wait for a later fetch.
-* A consumer gets the records below the high watermark; with read_committed those below the last stable offset, and the
-  aborted transactions in that range. A follower gets all records.
+* A consumer may read from any replica from v11 on (KIP-392). It gets the records below the high watermark; with
+  read_committed those below the last stable offset, and the aborted transactions in that range. A follower gets all
+  records.
 """
 
 from collections.abc import Iterable
@@ -49,13 +50,15 @@ EMPTY = VisibleOffsets(0, 0, 0, 0)
 
 class Limits(NamedTuple):
     """The limits of a fetch. max_bytes: of the whole response; whole_first: the first batch is returned whole (KIP-74);
-    committed: only records below the last stable offset; follower: records up to the log's end.
+    committed: only records below the last stable offset; follower: records up to the log's end; may_follow: followers
+    answer, too.
     """
 
     max_bytes: int
     whole_first: bool
     committed: bool
     follower: bool = False
+    may_follow: bool = False
 
     def end(self, shown: VisibleOffsets) -> int:
         """Return the offset at which to stop reading a partition."""
@@ -97,7 +100,7 @@ class PartitionReader:
         partition = self.topics.find(key, self.by_id)
         if partition is None:
             return refused(UNKNOWN_ID if self.by_id and key[0] not in self.topics.by_id else UNKNOWN_TOPIC)
-        if code := partition.refusal(self.node_id, position.leader_epoch):
+        if code := partition.refusal(self.node_id, position.leader_epoch, may_follow=self.limits.may_follow):
             return refused(code, partition)
         try:
             return self.read_leader(partition, position)

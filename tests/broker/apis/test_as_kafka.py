@@ -93,6 +93,28 @@ EXTREMES: list[tuple[int, int, dict[str, Any], str]] = [
 ]
 
 
+def test_a_follower_answers_consumers() -> None:
+    """From Fetch v11 on (KIP-392), and in the leader's epoch; a node without a replica does not."""
+
+    async def work() -> None:
+        async with talking(nodes=3) as talk:
+            talk.broker.create_topic("t", 1, replication=2)
+            leader, follower = talk.broker.topics.by_name["t"].partitions[0].replicas
+            (stranger,) = {1, 2, 3} - {leader, follower}
+            body = fetched(-1, -1)
+            old = {name: value for name, value in body["topics"][0]["partitions"][0].items() if "Epoch" not in name}
+            before = body | {"topics": [{"topic": "t", "partitions": [old | {"currentLeaderEpoch": -1}]}]}
+            named = {"topics": [{"name": "t", "partitionIndexes": [0]}]}
+            for node, error in ((follower, "NONE"), (stranger, "NOT_LEADER_OR_FOLLOWER")):
+                async with talk.another(node - 1) as other:
+                    assert await codes(other, keys.FETCH, 12, body) == ["NONE", error]
+                    assert await codes(other, keys.FETCH, 12, fetched(1, -1)) != ["NONE", "NONE"]
+                    assert await codes(other, keys.FETCH, 10, before) == ["NONE", "NOT_LEADER_OR_FOLLOWER"]
+                    assert await codes(other, keys.DESCRIBE_PRODUCERS, 0, named) == [error]
+
+    run(work())
+
+
 def test_empty_and_extreme_values() -> None:
     async def work() -> None:
         async with talking(topic="t") as talk:

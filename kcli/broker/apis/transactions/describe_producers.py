@@ -20,7 +20,7 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def row(request: Request, topic: str, index: int) -> dict[str, Any]:
-    partition, code = request.led_partition(topic, index)
+    partition, code = request.led_partition(topic, index, may_follow=True)
     message = NOT_HOSTED if partition is None and code == UNKNOWN else None
     if code == UNKNOWN and (fault := name_fault(topic)):
         code, message = error_code("INVALID_TOPIC_EXCEPTION"), fault
