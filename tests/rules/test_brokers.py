@@ -21,7 +21,7 @@ def test_a_restart_in_order_is_worth_a_word_and_no_warning() -> None:
     found = diagnosed("broker-restart-tickets")
     assert {each.finding for each in found.findings} == {"broker-restart"} and not found.is_grave
     assert all(each.evidence["handed_over"] > 0 for each in found.findings)
-    assert ") stopped in order, " in found.findings[0].text and "nothing; retries" in found.findings[0].advice
+    assert ") stopped in order, " in found.findings[0].text and "retries of the clients" in found.findings[0].advice
 
 
 def test_a_follower_that_is_away_is_named_where_acks_all_is_refused() -> None:
