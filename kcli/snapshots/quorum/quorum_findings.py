@@ -172,6 +172,7 @@ def refused(quorum: Quorum, running: bool) -> Iterator[Finding]:
     cures = {
         "quorum-state": "it begins with a new one, and forgets which vote it gave",
         "leader-epoch-checkpoint": "Kafka makes it again from the log",
+        "partition.metadata": "Kafka makes it again",
         BOOTSTRAP: "only an empty log needs it",
     }
     members = [node for node in quorum.nodes if not quorum.is_stranger(node)]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kcli.errors import InputError
-from kcli.snapshots.reading.directory import parse_leader_epochs, parse_quorum_state
+from kcli.snapshots.reading.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum
 
@@ -15,6 +15,7 @@ TO_MAGIC = 17  # bytes of a batch header up to magic; Kafka does not look at few
 # The files beside a log that Kafka reads when it starts; an empty leader-epoch-checkpoint is one without epochs.
 SMALL_FILES: dict[str, Callable[[str], object]] = {
     "quorum-state": parse_quorum_state,
+    "partition.metadata": parse_partition_metadata,
     "leader-epoch-checkpoint": lambda text: text and parse_leader_epochs(text),
 }
 

@@ -323,6 +323,7 @@ def test_nobody_knows_who_votes(tmp_path: Path) -> None:
         ("leader-epoch-checkpoint", "", True),
         ("../bootstrap.checkpoint", "garbage", False),
         ("../bootstrap.checkpoint", "", False),
+        ("partition.metadata", "", False),
     ],
 )
 def test_a_file_that_kafka_does_not_start_with(file: str, content: str, starts: bool, tmp_path: Path) -> None:
