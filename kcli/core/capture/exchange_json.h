@@ -60,7 +60,9 @@ static inline char *kc_put_link(char *p, const char *link, size_t n) {
     memcpy(p, link, n);
     return KC_LITERAL(p + n, "\",\"requestHeader\":");
 }
-static inline char *kc_put_sizes(char *p, uint64_t request) { return kc_u64(KC_LITERAL(p, ",\"requestBytes\":"), request); }
+static inline char *kc_put_sizes(char *p, uint64_t request) {
+    return kc_u64(KC_LITERAL(p, ",\"requestBytes\":"), request);
+}
 static inline char *kc_put_answer(char *p, uint64_t response, uint64_t us) {
     p = kc_u64(KC_LITERAL(p, ",\"responseBytes\":"), response);
     return kc_put_millis(KC_LITERAL(p, ",\"latencyMs\":"), us);

@@ -34,8 +34,8 @@ static inline uint32_t kc_fold(const uint64_t address[2]) {
 static inline int kc_is_frame(const uint8_t *p, uint32_t n, uint32_t length) {
     if (n < 17 || length < 17) return 0;
     switch (kc_be16(p + 12)) {
-    case 0x0800: case 0x86dd: case 0x0806: case 0x8100: case 0x88a8: case 0x9100: case 0x8847: case 0x8848: case 0x8864: case 0x8926:
-    case 0x893f: case 0x8909: case 0x894f: case 0x88e7: return 1;
+    case 0x0800: case 0x86dd: case 0x0806: case 0x8100: case 0x88a8: case 0x9100: case 0x8847: case 0x8848: case 0x8864:
+    case 0x8926: case 0x893f: case 0x8909: case 0x894f: case 0x88e7: return 1;
     }
     return kc_be16(p + 12) < 1536 && p[14] == 0xaa && p[15] == 0xaa && p[16] == 3;
 }
@@ -48,13 +48,15 @@ static inline int kc_is_ip(const uint8_t *p, uint32_t n, uint32_t length) {
 
 /* Returns the layer for a next-protocol number of NSH, or of VXLAN's generic extension; -1: unknown. */
 static inline int kc_next_layer(uint8_t next) {
-    return next == 1 || next == 2 ? KC_L_IP : next == 3 ? KC_L_ETHERNET : next == 4 ? KC_L_NSH : next == 5 ? KC_L_MPLS : -1;
+    return next == 1 || next == 2 ? KC_L_IP : next == 3 ? KC_L_ETHERNET : next == 4 ? KC_L_NSH
+         : next == 5 ? KC_L_MPLS : -1;
 }
 
 /* Returns whether another header follows this one in IPv6; in IPv4, only the authentication header counts. */
 static inline int kc_is_extension(int version, int next) {
     if (version == 4) return next == 51;
-    return next == 0 || next == 43 || next == 44 || next == 51 || next == 60 || next == 135 || next == 139 || next == 140;
+    return next == 0 || next == 43 || next == 44 || next == 51 || next == 60 || next == 135 || next == 139 ||
+           next == 140;
 }
 
 /* A fragment's place in the datagram, a multiple of 8, and in the lowest bit whether more follow (KC_MORE); 0: no
@@ -62,12 +64,14 @@ static inline int kc_is_extension(int version, int next) {
 static inline uint32_t kc_cut(uint32_t place, int more) { return (place & 0xfff8) | (more ? 1 : 0); }
 
 /* The lesser of two ports. */
-static inline uint16_t kc_least16(const uint8_t *p) { return kc_be16(p) < kc_be16(p + 2) ? kc_be16(p) : kc_be16(p + 2); }
+static inline uint16_t kc_least16(const uint8_t *p) {
+    return kc_be16(p) < kc_be16(p + 2) ? kc_be16(p) : kc_be16(p + 2);
+}
 
 /* Returns the layer in a datagram to a port of UDP; -1: none that is read. */
 static inline int kc_udp_layer(uint16_t port) {
-    return port == 4789 || port == 8472 || port == 4790 ? KC_L_VXLAN : port == 6081 ? KC_L_GENEVE : port == 6635 ? KC_L_MPLS
-        : port == 4754 ? KC_L_GRE : -1;
+    return port == 4789 || port == 8472 || port == 4790 ? KC_L_VXLAN : port == 6081 ? KC_L_GENEVE
+         : port == 6635 ? KC_L_MPLS : port == 4754 ? KC_L_GRE : -1;
 }
 
 static inline int kc_ip_layer(int protocol) {

@@ -42,7 +42,9 @@ static inline const uint8_t *kx_get(const uint8_t *p, const uint8_t *end, uint64
 }
 
 /* Writes an entry and returns its bytes; `last` becomes this packet. `at` does not decrease within a part. */
-static inline size_t kx_write(uint8_t *p, kx_extent *last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length) {
+static inline size_t kx_write(
+    uint8_t *p, kx_extent *last, uint64_t at, uint64_t ts, uint32_t captured, uint32_t length
+) {
     uint8_t *start = p;
     int64_t step = (int64_t)(ts - last->ts);
     p = kx_put(p, captured);

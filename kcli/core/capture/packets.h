@@ -1,14 +1,11 @@
 /* Finds the TCP segment in a captured packet: link layers, tunnels, IPv4, IPv6 with extension headers, TCP.
  *
- * Tests compare this with the grammar of the same layers, kcli/grammar/files/network.py. */
+ * Tests compare this with a reader by grammars (tests/oracle/tcp/dissection.py). */
 #ifndef KCLI_PACKETS_H
 #define KCLI_PACKETS_H
 
-#include <arpa/inet.h>
-
 #include "bytes.h"
-#include "json_text.h"
-#include "layers.h"
+#include "ends.h"
 
 enum { KC_NOT_TCP = 0, KC_TCP = 1, KC_CUT = 2, KC_FRAGMENT = 3, KC_LINK_UNKNOWN = 4 };
 enum { KC_FIN = 1, KC_SYN = 2, KC_RST = 4, KC_ACK = 16 };
@@ -23,14 +20,6 @@ typedef struct {
     int link;                 /* LINKTYPE_ number */
     uint32_t interface;       /* of its file */
 } kc_packet;
-
-/* Two ends in a fixed order (`swapped`: the sender is the second), so that both directions have the same key. */
-typedef struct {
-    uint64_t address[2][2];   /* as on the wire; an IPv4 address is in the last four bytes of the second half */
-    uint16_t port[2];
-    uint16_t version;         /* 4 or 6 */
-    uint16_t unused;
-} kc_ends;
 
 typedef struct {
     uint64_t ts;
@@ -58,34 +47,6 @@ typedef struct {
 enum { KC_NO_TUNNEL, KC_VXLAN, KC_GENEVE, KC_GRE, KC_ERSPAN, KC_IP_IN_IP, KC_PPPOE, KC_MPLS, KC_NSH, KC_ETHER_IP };
 enum { KC_NAMELESS, KC_ETHERTYPE, KC_IP_PROTOCOL, KC_UDP_PORT, KC_PPP_PROTOCOL, KC_LLC_SAP, KC_LINK_TYPE };
 
-enum { KC_END_ROOM = 64 };    /* most characters of an end's text */
-
-/* "address:port", with an IPv6 address in brackets. */
-static inline char *kc_put_end(char *p, const kc_ends *e, int d) {
-    uint8_t address[16];
-    if (e->version == 4) {
-        for (int shift = 24; shift >= 0; shift -= 8) {
-            p = kc_u64(p, e->address[d][1] >> shift & 255);
-            *p++ = shift ? '.' : ':';
-        }
-        return kc_u64(p, e->port[d]);
-    }
-    kc_set64(address, e->address[d][0]);
-    kc_set64(address + 8, e->address[d][1]);
-    *p++ = '[';
-    inet_ntop(AF_INET6, address, p, INET6_ADDRSTRLEN);
-    p += strlen(p);
-    *p++ = ']';
-    *p++ = ':';
-    return kc_u64(p, e->port[d]);
-}
-
-static inline uint64_t kc_hash_ends(const kc_ends *e) {
-    uint64_t h = e->address[0][1] * 0x9e3779b97f4a7c15ULL ^ e->address[0][0];
-    h = kc_mix(h ^ e->address[1][1]) ^ e->address[1][0];
-    return kc_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
-}
-
 /* Returns KC_DSACK if the first block of the SACK option is below the acknowledgement or within the second block,
  * KC_SACK if it is beyond (RFC 2018, 2883). */
 static inline uint8_t kc_sack_of(const uint8_t *p, uint32_t n, uint32_t ack) {
@@ -96,7 +57,9 @@ static inline uint8_t kc_sack_of(const uint8_t *p, uint32_t n, uint32_t ack) {
         if (p[at] == 5 && size >= 10) {
             uint32_t left = kc_be32(p + at + 2), right = kc_be32(p + at + 6);
             if ((int32_t)(right - ack) <= 0) return KC_DSACK;
-            if (size >= 18 && (int32_t)(left - kc_be32(p + at + 10)) >= 0 && (int32_t)(right - kc_be32(p + at + 14)) <= 0) return KC_DSACK;
+            if (size >= 18 && (int32_t)(left - kc_be32(p + at + 10)) >= 0 &&
+                (int32_t)(right - kc_be32(p + at + 14)) <= 0)
+                return KC_DSACK;
             return KC_SACK;
         }
         at += size;
@@ -112,7 +75,8 @@ static inline int kc_dissect_tcp(const uint8_t *p, uint32_t n, uint32_t length, 
     s->ack = kc_be32(p + 8);
     s->flags = p[13];
     s->window = kc_be16(p + 14);
-    s->sack = header > 32 && n >= header ? kc_sack_of(p, header, s->ack) : KC_NO_SACK;   /* 32: with no more than a time stamp */
+    /* 32: with no more than a time stamp */
+    s->sack = header > 32 && n >= header ? kc_sack_of(p, header, s->ack) : KC_NO_SACK;
     s->length = length - header;
     s->captured = n > header ? n - header : 0;
     if (s->captured > s->length) s->captured = s->length;   /* padding of the link */
@@ -120,7 +84,9 @@ static inline int kc_dissect_tcp(const uint8_t *p, uint32_t n, uint32_t length, 
     return KC_TCP;
 }
 
-static inline void kc_set_ends(kc_segment *s, const uint64_t a[2], const uint64_t b[2], uint16_t pa, uint16_t pb, int version) {
+static inline void kc_set_ends(
+    kc_segment *s, const uint64_t a[2], const uint64_t b[2], uint16_t pa, uint16_t pb, int version
+) {
     int from = a[0] != b[0] ? a[0] > b[0] : a[1] != b[1] ? a[1] > b[1] : pa > pb;
     s->from = from;
     s->ends.address[from][0] = a[0];
@@ -146,8 +112,15 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
     if (length < n) length = n;
 
 /* A packet too short for a tunnel's contents was never whole. */
-#define KC_NEED(x) do { if (length < (uint32_t)(x) && tunnel) KC_STOP(KC_NAMELESS, 0); if (n < (uint32_t)(x) || length < (uint32_t)(x)) return KC_CUT; } while (0)
-#define KC_SKIP(x) do { uint32_t skipped = (x); KC_NEED(skipped); p += skipped; n -= skipped; length -= skipped; } while (0)
+#define KC_NEED(x) do { \
+    if (length < (uint32_t)(x) && tunnel) KC_STOP(KC_NAMELESS, 0); \
+    if (n < (uint32_t)(x) || length < (uint32_t)(x)) return KC_CUT; \
+} while (0)
+#define KC_SKIP(x) do { \
+    uint32_t skipped = (x); \
+    KC_NEED(skipped); \
+    p += skipped; n -= skipped; length -= skipped; \
+} while (0)
 #define KC_STOP(registry, number) do { s->unread = KC_UNREAD(tunnel, registry, number); return KC_NOT_TCP; } while (0)
 #define KC_ENTER(kind, id) do { tunnel = kind; s->wrapped = 1; path = kc_path(path, kind, id); } while (0)
 
@@ -169,7 +142,11 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
         case 51: layer = KC_L_PPPOE; break;
         case 104: KC_SKIP(2); layer = KC_L_TYPE; s->wrapped = 1; break;
         case 109: KC_SKIP(12); layer = KC_L_IP; s->wrapped = 1; break;
-        case 166: case 204: KC_SKIP(link == 204 || (n > 1 && p[1] != 3) ? 1 : 2); layer = KC_L_PPP; s->wrapped = 1; break;
+        case 166: case 204:
+            KC_SKIP(link == 204 || (n > 1 && p[1] != 3) ? 1 : 2);
+            layer = KC_L_PPP;
+            s->wrapped = 1;
+            break;
         case 219: layer = KC_L_MPLS; break;
         case 117:                                                  /* pflog: its length, then filled up to four bytes */
             KC_NEED(20);
@@ -178,7 +155,7 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
             s->wrapped = 1;
             layer = KC_L_IP;
             break;
-        case 258:                                                  /* pktap: length, kind, link type, the interface's name */
+        case 258:                                                  /* pktap: length, kind, link type, interface name */
             KC_NEED(20);
             size = kc_le32(p);
             link = (int)kc_le32(p + 8);
@@ -219,16 +196,19 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
             KC_SKIP(2);
             layer = KC_L_TYPE;
             break;
-        case 0x8926:                                               /* VN-tag: the interfaces that it goes to and comes from */
+        case 0x8926:                                               /* VN-tag: destination and source interface */
             KC_NEED(4);
             path = kc_path_between(path, type, kc_be16(p) & 0x3fff, kc_be16(p + 2) & 0xfff);
             KC_SKIP(4);
             s->wrapped = 1;
             layer = KC_L_TYPE;
             break;
-        case 0x893f:                                               /* 802.1BR: the ports, with a group that the second may be */
+        case 0x893f:                                               /* 802.1BR: two ports; the second may be a group */
             KC_NEED(6);
-            path = kc_path_between(path, type, (kc_be16(p) & 0xfffU) | (uint32_t)p[4] << 12, (kc_be16(p + 2) & 0x3fffU) | (uint32_t)p[5] << 14);
+            path = kc_path_between(
+                path, type, (kc_be16(p) & 0xfffU) | (uint32_t)p[4] << 12,
+                (kc_be16(p + 2) & 0x3fffU) | (uint32_t)p[5] << 14
+            );
             KC_SKIP(6);
             s->wrapped = 1;
             layer = KC_L_TYPE;
@@ -344,7 +324,7 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
         layer = KC_L_TYPED;
         if (type == KC_ERSPAN_2) {
             KC_ENTER(KC_ERSPAN, 0);
-            if (flags & 0x1000) {                                  /* without a number it is type I, which has no header */
+            if (flags & 0x1000) {                                  /* without a number: type I, which has no header */
                 KC_NEED(8);
                 path = kc_path(path, KC_ERSPAN, (kc_be16(p) & 0xfffU) << 16 | (kc_be16(p + 2) & 0x3ff));
                 KC_SKIP(8);
@@ -410,11 +390,13 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
         }
         length = total;
         if (cut) {
-            if (next != 6 && next != 17 && kc_ip_layer(next) < 0 && !kc_is_extension(version, next)) KC_STOP(KC_IP_PROTOCOL, next);
+            if (next != 6 && next != 17 && kc_ip_layer(next) < 0 && !kc_is_extension(version, next))
+                KC_STOP(KC_IP_PROTOCOL, next);
             if (next == 17) s->unread = KC_UNREAD(tunnel, KC_IP_PROTOCOL, 17);
             if (next == 17 && !(cut & ~7U)) {
                 KC_NEED(size + 8);
-                s->unread = kc_udp_layer(kc_be16(p + size + 2)) < 0 ? KC_UNREAD(tunnel, KC_UDP_PORT, kc_least16(p + size)) : 0;
+                int known = kc_udp_layer(kc_be16(p + size + 2)) >= 0;
+                s->unread = known ? 0 : KC_UNREAD(tunnel, KC_UDP_PORT, kc_least16(p + size));
             }
             kc_set_ends(s, a, b, 0, 0, version);
             s->seq = id, s->ack = cut & 0xfff8, s->flags = cut & KC_MORE, s->window = (uint16_t)next;
@@ -478,7 +460,8 @@ static __attribute__((noinline)) int kc_dissect_layers(const kc_packet *k, kc_se
 static inline int kc_dissect(const kc_packet *k, kc_segment *s) {
     const uint8_t *ip = k->data + 14;
     uint32_t n = k->captured;
-    if (k->link != 1 || n < 54 || k->length < n || kc_be16(ip - 2) != 0x0800 || ip[0] != 0x45 || ip[9] != 6 || (kc_be16(ip + 6) & 0x3fff))
+    if (k->link != 1 || n < 54 || k->length < n || kc_be16(ip - 2) != 0x0800 || ip[0] != 0x45 || ip[9] != 6 ||
+        (kc_be16(ip + 6) & 0x3fff))
         return kc_dissect_layers(k, s);
     uint32_t total = kc_be16(ip + 2);
     if (total < 40) return kc_dissect_layers(k, s);

@@ -116,7 +116,8 @@ static inline void kc_text_ends(uint64_t ends[2], const uint8_t *data, size_t si
 }
 
 static inline uint64_t kc_text_hash(const uint64_t ends[2], const uint8_t *data, size_t size, int kind) {
-    return size <= 16 ? kc_mix_two(ends[0] + (uint64_t)kind, ends[1] + size) : kc_mix_two(kc_hash(data, size), (uint64_t)kind);
+    if (size <= 16) return kc_mix_two(ends[0] + (uint64_t)kind, ends[1] + size);
+    return kc_mix_two(kc_hash(data, size), (uint64_t)kind);
 }
 
 static inline uint32_t kc_text_find(const kc_texts *t, const uint8_t *data, size_t size, int kind) {

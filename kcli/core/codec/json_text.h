@@ -90,7 +90,9 @@ static inline int kc_uuid_parse(uint8_t *uuid, const uint8_t *text) {
     int filled = 0, at = 0;
     for (int i = 0; i < 22; i++) {
         uint8_t c = text[i];
-        uint32_t digit = c >= 'A' && c <= 'Z' ? c - 'A' + 0u : c >= 'a' && c <= 'z' ? c - 'a' + 26u : c >= '0' && c <= '9' ? c - '0' + 52u
+        uint32_t digit = c >= 'A' && c <= 'Z' ? c - 'A' + 0u
+                         : c >= 'a' && c <= 'z' ? c - 'a' + 26u
+                         : c >= '0' && c <= '9' ? c - '0' + 52u
                          : c == '-' ? 62u : c == '_' ? 63u : 64u;
         if (digit == 64) return -1;
         bits = bits << 6 | digit;
@@ -185,7 +187,8 @@ static inline int kc_steers(const uint8_t *s) {
 /* Writes a character of two or three bytes as \uXXXX: 6 characters. */
 static inline char *kc_escape_wide(char *p, const uint8_t *s, size_t length) {
     static const char hex[17] = "0123456789abcdef";
-    unsigned c = length == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu) : (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+    unsigned c = length == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu)
+                             : (s[0] & 0x0fu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
     p[0] = '\\';
     p[1] = 'u';
     for (int i = 0; i < 4; i++) p[2 + i] = hex[c >> (12 - 4 * i) & 15];

@@ -39,12 +39,16 @@ static inline int kn_is(const char *p, size_t size, const char *name) {
 }
 
 /* Reads a member of an object: its key, with quotes, and its value at p. */
-static void kn_member(kn_object *object, kc_names *known, const char *key, size_t size, const char *p, const char *end) {
+static void kn_member(
+    kn_object *object, kc_names *known, const char *key, size_t size, const char *p, const char *end
+) {
     uint8_t id[16];
     if (p >= end || *p != '"') return;
     if (kn_is(key, size, "topicId")) {
-        if (end - p > 23 && p[23] == '"' && kc_uuid_parse(id, (const uint8_t *)p + 1) == 0) object->topic = kc_name_find(known, id);
-    } else if (kn_is(key, size, "name") || kn_is(key, size, "topicName") || kn_is(key, size, "topic") || kn_is(key, size, "_topicName")) {
+        if (end - p > 23 && p[23] == '"' && kc_uuid_parse(id, (const uint8_t *)p + 1) == 0)
+            object->topic = kc_name_find(known, id);
+    } else if (kn_is(key, size, "name") || kn_is(key, size, "topicName") || kn_is(key, size, "topic") ||
+               kn_is(key, size, "_topicName")) {
         object->named |= end - p > 1 && p[1] != '"';
     }
 }
@@ -72,7 +76,8 @@ static int kn_insert(kc_out *out, kc_names *known, const char *p, const char *en
             if (topic) memcpy(&since, topic->text, sizeof since);
             if (topic && since < now) {
                 found = 1;
-                if (kc_append(out, done, (size_t)(p - done)) || kc_append(out, topic->text + sizeof since, topic->size - sizeof since))
+                if (kc_append(out, done, (size_t)(p - done)) ||
+                    kc_append(out, topic->text + sizeof since, topic->size - sizeof since))
                     return -1;
                 done = p;
             }

@@ -1,8 +1,8 @@
 /* CRC-32 (ISO 3309, as in zlib) and CRC-32C (Castagnoli), the two checksums of Kafka's record batches.
  *
  * Carry-less multiplication folds 16 bytes at a time (Gopal et al., "Fast CRC Computation for Generic Polynomials Using
- * PCLMULQDQ", Intel 2009), 64 at once, 128 or 256 where vectors are wider; elsewhere eight tables. What the processor can do is asked once, by
- * kc_crc_setup(): each module that includes this file calls it when it is loaded. */
+ * PCLMULQDQ", Intel 2009), 64 at once, 128 or 256 where vectors are wider; elsewhere eight tables. kc_crc_setup() asks
+ * once what the processor can do: each module that includes this file calls it when it is loaded. */
 #ifndef KCLI_CRC_H
 #define KCLI_CRC_H
 
@@ -48,7 +48,8 @@ static void kc_crc_fill(kc_crc *c) {
         c->table[0][i] = v;
     }
     for (int t = 1; t < 8; t++)
-        for (uint32_t i = 0; i < 256; i++) c->table[t][i] = c->table[t - 1][i] >> 8 ^ c->table[0][c->table[t - 1][i] & 255];
+        for (uint32_t i = 0; i < 256; i++)
+            c->table[t][i] = c->table[t - 1][i] >> 8 ^ c->table[0][c->table[t - 1][i] & 255];
 }
 
 /* Returns the register (not yet inverted) after `n` more bytes, by tables. */
@@ -56,8 +57,8 @@ static uint32_t kc_crc_tables(const kc_crc *c, uint32_t crc, const uint8_t *p, s
     for (; n >= 8; n -= 8, p += 8) {
         uint32_t low = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
         low ^= crc;
-        crc = c->table[7][low & 255] ^ c->table[6][low >> 8 & 255] ^ c->table[5][low >> 16 & 255] ^ c->table[4][low >> 24] ^
-              c->table[3][p[4]] ^ c->table[2][p[5]] ^ c->table[1][p[6]] ^ c->table[0][p[7]];
+        crc = c->table[7][low & 255] ^ c->table[6][low >> 8 & 255] ^ c->table[5][low >> 16 & 255] ^
+              c->table[4][low >> 24] ^ c->table[3][p[4]] ^ c->table[2][p[5]] ^ c->table[1][p[6]] ^ c->table[0][p[7]];
     }
     while (n--) crc = crc >> 8 ^ c->table[0][(crc ^ *p++) & 255];
     return crc;
@@ -225,7 +226,8 @@ static void kc_crc_setup(int most) {
 static inline uint32_t kc_crc32(uint32_t crc, const uint8_t *p, size_t n) {
 #ifdef KC_CRC_X86
     if (n >= 16 && kc_crc_level >= KC_CRC_FOLD)
-        return ~(n >= 1024 && kc_crc_level > KC_CRC_FOLD ? kc_crc_long(&kc_ieee, ~crc, p, n) : kc_crc_fold_ieee(~crc, p, n));
+        return ~(n >= 1024 && kc_crc_level > KC_CRC_FOLD ? kc_crc_long(&kc_ieee, ~crc, p, n)
+                                                         : kc_crc_fold_ieee(~crc, p, n));
 #endif
     return ~kc_crc_tables(&kc_ieee, ~crc, p, n);
 }

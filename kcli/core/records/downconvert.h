@@ -87,7 +87,9 @@ static inline void kd_begin(kd_target *t) {
 /* Appends the records of a batch of magic 2 as messages to `out`. Returns KC_OK or KC_MEMORY; on a problem out->size is
  * as before. A message's crc is computed after the next message is written, as its bytes have left the store buffer by
  * then. */
-static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, kd_target *t, kb_problem *problem) {
+static int kd_records(
+    kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, kd_target *t, kb_problem *problem
+) {
     const uint8_t *end = data + size;
     size_t before = out->size;
     uint8_t *at, *limit, *open = NULL, *open_end = NULL;
@@ -109,7 +111,8 @@ static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_
         t->bytes += (int64_t)(key + value) + (t->magic ? 34 : 26);
         if (t->counting) continue;
         if ((size_t)(limit - at) < key + value + 34 + KD_SLACK) {
-            ptrdiff_t opened = open ? (char *)open - out->data : -1, opened_end = open ? (char *)open_end - out->data : 0;
+            ptrdiff_t opened = open ? (char *)open - out->data : -1;
+            ptrdiff_t opened_end = open ? (char *)open_end - out->data : 0;
             if (at) out->size = (size_t)((char *)at - out->data);
             if (kc_reserve(out, key + value + 34 + KD_SLACK + (size_t)(end - walk.at))) return KC_MEMORY;
             at = (uint8_t *)out->data + out->size;
@@ -132,7 +135,9 @@ static int kd_records(kc_out *out, const kb_batch *b, const uint8_t *data, size_
 }
 
 /* The same for one message of magic 1 that is no wrapper, or (after kd_begin) for each in a wrapper. */
-static int kd_one(kc_out *out, const kb_batch *m, int64_t offset, int64_t timestamp, kd_target *t, kb_problem *problem) {
+static int kd_one(
+    kc_out *out, const kb_batch *m, int64_t offset, int64_t timestamp, kd_target *t, kb_problem *problem
+) {
     size_t key = m->key ? (size_t)m->key_size : 0;
     if (offset < t->first_offset) return KC_OK;
     if ((problem->code = kd_accept(t, offset, timestamp, problem))) return KC_OK;
@@ -165,7 +170,9 @@ static int kd_set(kc_out *out, kb_batch *w, const uint8_t *data, size_t size, kd
 }
 
 /* Writes the wrapper around a compressed message set; `out` has room for it. */
-static void kd_wrapper(kc_out *out, const kd_target *t, int64_t timestamp, int codec, const uint8_t *value, size_t size) {
+static void kd_wrapper(
+    kc_out *out, const kd_target *t, int64_t timestamp, int codec, const uint8_t *value, size_t size
+) {
     uint8_t *at = (uint8_t *)out->data + out->size;
     kd_target plain = *t;
     plain.relative = 0;

@@ -105,7 +105,8 @@ static int kj_headers(kc_out *out, const kb_record *r, const kj_guard *guard) {
         p = kb_varlong(p + n, r->end, 5, &n, &odd, &code);
         if (kc_append(out, i ? ",{\"key\":" : "{\"key\":", i ? 8 : 7)) return KC_MEMORY;
         int hidden = guard && guard->all, failed = hidden ? KC_OK : kc_string(out, key, size);
-        if (failed == KC_MEMORY || kc_reserve(out, kt_room(size) + kt_room(n < 0 ? 0 : (size_t)n) + 16)) return KC_MEMORY;
+        if (failed == KC_MEMORY || kc_reserve(out, kt_room(size) + kt_room(n < 0 ? 0 : (size_t)n) + 16))
+            return KC_MEMORY;
         char *q = out->data + out->size;
         if (hidden) q = kj_redacted(q, size);
         else if (failed) q = kt_bytes(q, key, size);
@@ -119,7 +120,8 @@ static int kj_headers(kc_out *out, const kb_record *r, const kj_guard *guard) {
 
 static inline char *kj_value(char *p, const uint8_t *value, size_t size, kj_guard *guard) {
     p = KJ_LITERAL(p, ",\"value\":");
-    if (guard && value && size > 2 && value[0] == 1 && guard->types[value[1]] && guard->judge(guard->self, value, (int64_t)size)) {
+    if (guard && value && size > 2 && value[0] == 1 && guard->types[value[1]] &&
+        guard->judge(guard->self, value, (int64_t)size)) {
         guard->hidden++;
         return kj_redacted(p, size);
     }
@@ -140,15 +142,19 @@ typedef struct {
 } kj_line;
 
 /* Adds members to a record (",..."); if it does not return KC_OK, writing stops with its code. */
-typedef int (*kj_extra)(void *self, kc_out *out, const uint8_t *key, int64_t key_size, const uint8_t *value, int64_t value_size);
+typedef int (*kj_extra)(
+    void *self, kc_out *out, const uint8_t *key, int64_t key_size, const uint8_t *value, int64_t value_size
+);
 
 /* Writes the records of a magic 2 batch: the members of "records", between the brackets; with `line`, each as a line,
  * without "_timestampDelta" and members of `extra`. guard: NULL, or what hides values. Returns KC_OK, KC_MEMORY or the
  * code of `extra`; the reason to stop is in `problem`, and the records before it are written.
  *
  * It is one function for both forms, as the compiler keeps everything in registers if a function has one caller. */
-static __attribute__((flatten)) int kj_records_2(kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kb_problem *problem,
-                        kj_extra extra, void *self, kj_guard *guard, kj_line *line) {
+static __attribute__((flatten)) int kj_records_2(
+    kc_out *out, const kb_batch *b, const uint8_t *data, size_t size, int *odd, kb_problem *problem, kj_extra extra,
+    void *self, kj_guard *guard, kj_line *line
+) {
     kb_walk walk;
     kb_record r;
     int code;
@@ -213,7 +219,8 @@ static int kj_message(kc_out *out, const kb_batch *m, int64_t offset, int64_t ti
     p = kj_value(p, m->payload, m->payload_size, guard);
     p = KJ_LITERAL(p, ",\"headers\":[]");
     out->size = (size_t)(p - out->data);
-    int code = extra && !(guard && guard->all) ? extra(self, out, m->key, m->key_size, m->payload, m->value_size) : KC_OK;
+    int code = KC_OK;
+    if (extra && !(guard && guard->all)) code = extra(self, out, m->key, m->key_size, m->payload, m->value_size);
     return code ? code : kc_append(out, "}", 1);
 }
 

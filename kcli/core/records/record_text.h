@@ -16,7 +16,8 @@ static inline unsigned kt_special16(__m128i v) {
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(low, quote), _mm_or_si128(slash, del)));
 }
 
-/* 12 bytes to 16 digits at a time (Mula and Lemire, "Faster Base64 Encoding and Decoding Using AVX2 Instructions", 2018). */
+/* 12 bytes to 16 digits at a time (Mula and Lemire, "Faster Base64 Encoding and Decoding Using AVX2 Instructions",
+ * 2018). */
 static __attribute__((target("ssse3"))) char *kt_base64_ssse3(char *p, const uint8_t *s, size_t n) {
     const __m128i order = _mm_setr_epi8(1, 0, 2, 1, 4, 3, 5, 4, 7, 6, 8, 7, 10, 9, 11, 10);
     const __m128i shift = _mm_setr_epi8('a' - 26, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52,

@@ -54,7 +54,9 @@ typedef struct {
     int64_t says, here;
 } kb_problem;
 
-static const uint8_t *kb_long_varlong(const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code) {
+static const uint8_t *kb_long_varlong(
+    const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code
+) {
     uint64_t v = 0;
     for (int i = 0; i < most; i++) {
         if (p + i >= end) {
@@ -81,7 +83,9 @@ static const uint8_t *kb_long_varlong(const uint8_t *p, const uint8_t *end, int 
 
 /* Reads a zigzag varint of at most 5 bytes (varlong: 10), as Kafka's ByteUtils does. Returns NULL with `code` set. Most
  * have one byte, which should need no call. */
-KC_ALWAYS const uint8_t *kb_varlong(const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code) {
+KC_ALWAYS const uint8_t *kb_varlong(
+    const uint8_t *p, const uint8_t *end, int most, int64_t *value, int *odd, int *code
+) {
     if (p < end && *p < 0x80) {
         *value = (int64_t)(*p >> 1) ^ -(int64_t)(*p & 1);
         return p + 1;

@@ -89,7 +89,8 @@ static inline int kc_is_odd_list(const uint8_t *items, int32_t count) {
 /* Returns whether a controller refuses a partition, or fails with it later; only the slower reader can judge it. */
 static inline int kc_is_odd_partition(const kc_partition *p) {
     return p->isr > KC_MOST_ITEMS || p->elr > KC_MOST_ITEMS || kc_is_odd_list(p->in_sync, p->isr) ||
-           kc_is_odd_list(p->eligible, p->elr) || (p->recovery & ~1) || (p->directories > 0 && p->directories != p->replicas);
+           kc_is_odd_list(p->eligible, p->elr) || (p->recovery & ~1) ||
+           (p->directories > 0 && p->directories != p->replicas);
 }
 
 /* The same for a change, which has room for its lists. Other replicas without their directories are odd if any are

@@ -155,7 +155,9 @@ static inline const uint8_t *kc_array(const uint8_t *at, const uint8_t *end, int
 
 /* Reads tag and size of the next field in a tag section; returns its value, which ends at `stop`; NULL: damaged. tag:
  * the previous one, then this one, which is greater unless it is the first. */
-static inline const uint8_t *kc_next_tag(const uint8_t *at, const uint8_t *end, int first, uint64_t *tag, const uint8_t **stop) {
+static inline const uint8_t *kc_next_tag(
+    const uint8_t *at, const uint8_t *end, int first, uint64_t *tag, const uint8_t **stop
+) {
     uint64_t before = *tag, size;
     if (!(at = kc_uvarint_of(at, end, 5, tag)) || !(at = kc_uvarint_of(at, end, 5, &size)))
         return NULL;
