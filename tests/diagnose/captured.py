@@ -10,7 +10,7 @@ from kcli.diagnose import INFO, Diagnosis, Finding, diagnose
 
 DATA = Path(__file__).parent / "data"
 # Findings whose seconds are not those between the first and the last of their evidence.
-OWN_SECONDS = {"throttled", "request-timeout-too-short"}
+OWN_SECONDS = {"throttled", "request-timeout-too-short", "slow-cluster"}
 
 
 @cache

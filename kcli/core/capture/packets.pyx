@@ -235,7 +235,8 @@ cdef class PacketReader:
 
     cdef bint makes_sense(self, const uint8_t* p, uint64_t near) noexcept:
         """Return the same as `header_fits`, for any fraction of the second."""
-        cdef uint32_t captured = self.u32(p + 8), seconds = self.u32(p)
+        cdef uint32_t captured = self.u32(p + 8)
+        cdef uint64_t seconds = self.u32(p)
         if captured < 20 or captured > self.u32(p + 12) or self.u32(p + 12) > 1 << 18:
             return False
         return near == 0 or (seconds + 86400 > near and seconds < near + 86400)
