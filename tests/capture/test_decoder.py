@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import struct
 from collections import Counter
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.sinks import line_of
 from kcli.errors import InputError
 from tests.capture.decoding import as_lines, as_values, lines_of, write_lines
+from tests.capture.traffic import chatter
 from tests.capture.truth import compare
-from tests.capture.wires import DATA, SAMPLES, Wire, pcap
+from tests.capture.wires import DATA, SAMPLES, Wire, frame, pcap
 from tests.oracle.captures import same_as_oracle
 
 LOGGED = {
@@ -132,6 +134,18 @@ def test_what_is_cut_behind_a_connections_protocol_hides_nothing(tmp_path: Path)
     cut.write_bytes(pcap(wire.packets, snaplen=90))
     (line,) = same_as_oracle(cut)
     assert json.loads(line)["reason"] == "HTTP (a request)"
+
+
+def test_acks_are_read_in_a_damaged_request(tmp_path: Path) -> None:
+    """A Produce with acks 0 gets no response, whatever comes behind them."""
+    wire = chatter(range(1, 5), Wire().open())
+    wire.client(frame(struct.pack(">hhihhh", 0, 0, 5, -1, 0, 9)))
+    path = tmp_path / "damaged.pcap"
+    path.write_bytes(pcap(chatter(range(6, 9), wire).packets))
+    items = [json.loads(line) for line in same_as_oracle(path)]
+    [produce] = [each for each in items if each.get("requestHeader", {}).get("requestApiKey") == 0]
+    assert (produce["request"], produce["response"], produce["responseBytes"]) == (None, None, None)
+    assert "unanswered-at-end" not in {each.get("event") for each in items}
 
 
 def test_topic_ids_get_the_names_seen_before() -> None:

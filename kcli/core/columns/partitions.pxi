@@ -13,8 +13,8 @@ cdef extern from "interner.h" nogil:
 
 
 cdef inline uint64_t text_hash(Texts* texts, uint32_t number) noexcept:
-    """Return a text's hash, which stays the same when numbers begin anew."""
-    return (<HashedText*>&texts.texts[number - 1]).hash
+    """Return a text's hash, which stays the same when numbers begin anew; 0 for number 0, which stands for no text."""
+    return (<HashedText*>&texts.texts[number - 1]).hash if number else 0
 
 
 cdef tuple NOTHING = (None,) * COLUMNS     # a side that does not name a partition

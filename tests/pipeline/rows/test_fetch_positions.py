@@ -71,6 +71,20 @@ def test_a_run_knows_what_windows_before_it_said(
     assert rows(output) == whole
 
 
+def test_a_topic_without_a_name(tmp_path: Path, output: Path) -> None:
+    """Its number is that of no text: there was a read before the first one."""
+    wire = begun()
+    for number in range(2):
+        asked = [{"topic": "", "partitions": [{"partition": 3, "fetchOffset": number, "partitionMaxBytes": 9}]}]
+        wire.client(request(1, 11, number + 2, {"topics": asked}))
+        wire.server(response(1, 11, number + 2, {"responses": []}))
+    path = tmp_path / "wire.pcap"
+    path.write_bytes(pcap(wire.packets))
+    run_here([path], output)
+    found = table_rows(output, "fetch_partitions")
+    assert [(row["topic"], row["partition"], row["effective_offset"]) for row in found] == [(None, 3, 0), (None, 3, 1)]
+
+
 def test_what_is_said_later_counts() -> None:
     def kept(*positions: tuple[int, ...]) -> bytes:
         return b"".join(each.to_bytes(8, "little", signed=True) for row in positions for each in row)
