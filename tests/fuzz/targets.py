@@ -4,6 +4,7 @@ import functools
 import json
 import random
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from kcli.errors import KcliError
@@ -18,6 +19,7 @@ from tests.fuzz.pipeline import installed, reader
 from tests.fuzz.proxying import proxying
 from tests.fuzz.redacting import redacting
 from tests.fuzz.tls import tls
+from tests.fuzz.ways import engines, facts
 
 __all__ = ["TARGETS", "Target"]
 
@@ -86,6 +88,8 @@ TARGETS = [
     Target("proxy-headers", proxy_headers),
     Target("proxy", proxying),
     Target("redact", redacting()),
+    Target("engines", engines),
+    *([Target("facts", facts)] if find_spec("pyarrow") else []),
     *(Target(name, command(name)) for name in COMMANDS),
     *(Target(name, lines(name)) for name in LINES),
     *(Target(name, reader(name)) for name in installed()),
