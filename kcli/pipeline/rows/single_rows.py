@@ -23,13 +23,8 @@ from kcli.schemas.apikeys import (
 from kcli.schemas.definition import ZERO_UUID
 from kcli.topic_names import NAME_FIELDS
 
-UNSAID = {
-    FETCH_SNAPSHOT,
-    OFFSET_FETCH,
-    PRODUCE,
-    SHARE_FETCH,
-    SHARE_ACKNOWLEDGE,
-}  # APIs whose rows are not stored as sayings
+# APIs whose rows are not stored as sayings.
+UNSAID = {FETCH_SNAPSHOT, OFFSET_FETCH, PRODUCE, SHARE_FETCH, SHARE_ACKNOWLEDGE}
 DATA_BYTES = 1 << 20  # bytes of undecodable data that a row contains, at most
 
 Put = Callable[[str, tuple[Any, ...]], None]

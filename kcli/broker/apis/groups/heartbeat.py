@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER
+from kcli.broker.groups.codes import UNKNOWN_MEMBER, no_group
 from kcli.broker.groups.consumer.classic import beaten, fault_of
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.group import Group
@@ -12,7 +12,7 @@ from kcli.broker.request import Request
 def handle(request: Request) -> dict[str, Any]:
     body = request.body
     group = request.groups.get(body["groupId"])
-    if code := request.fault() or (request.group_refusal(body["groupId"]) if body["groupId"] else INVALID_GROUP):
+    if code := request.fault() or no_group(body["groupId"]) or request.group_refusal(body["groupId"]):
         return {"errorCode": code}
     if isinstance(group, ConsumerGroup):
         code = fault_of(group, body["memberId"], body.get("groupInstanceId"), body["generationId"])

@@ -5,6 +5,7 @@ A classic group of another protocol type, such as Connect's, keeps all offsets a
 
 from typing import Any
 
+from kcli.broker.groups.codes import no_group
 from kcli.broker.groups.group import Group
 from kcli.broker.groups.member import PROTOCOL_TYPE
 from kcli.broker.request import Request
@@ -15,7 +16,7 @@ from kcli.schemas.errors import error_code
 def handle(request: Request) -> dict[str, Any]:
     group = request.groups.get(request.body["groupId"])
     code = request.fault() or request.group_refusal(request.body["groupId"])
-    code = code or (0 if request.body["groupId"] else error_code("INVALID_GROUP_ID"))
+    code = code or no_group(request.body["groupId"])
     code = code or (error_code("GROUP_ID_NOT_FOUND") if group is None else 0)
     if isinstance(group, Group) and group.members and group.protocol_type != PROTOCOL_TYPE:
         code = code or error_code("NON_EMPTY_GROUP")

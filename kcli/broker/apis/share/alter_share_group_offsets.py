@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from kcli.broker.groups.codes import no_group
 from kcli.broker.request import Request
 from kcli.broker.share.group import ShareGroup
 from kcli.records.acceptance import RefusedError
@@ -28,11 +29,6 @@ def handle(request: Request) -> dict[str, Any]:
         named = {"topicName": topic["topicName"]} | ({"topicId": known.id} if known is not None else {})
         rows.append(named | {"partitions": parts})
     return {"errorCode": 0, "errorMessage": None, "responses": rows}
-
-
-def no_group(group_id: str) -> int:
-    """Return the error code of an empty group id, else 0."""
-    return 0 if group_id else error_code("INVALID_GROUP_ID")
 
 
 def empty_group(request: Request, group_id: str, *, make: bool = False) -> ShareGroup:

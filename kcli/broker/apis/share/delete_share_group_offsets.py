@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from kcli.broker.apis.share.alter_share_group_offsets import empty_group, no_group
+from kcli.broker.apis.share.alter_share_group_offsets import empty_group
+from kcli.broker.groups.codes import no_group
 from kcli.broker.request import Request
 from kcli.broker.share.group import ShareGroup
 from kcli.records.acceptance import RefusedError

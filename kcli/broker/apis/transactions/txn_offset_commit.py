@@ -7,6 +7,7 @@ before, a client has to (AddOffsetsToTxn).
 from typing import Any
 
 from kcli.broker.apis.groups.offset_commit import commit, named_partitions
+from kcli.broker.groups.codes import no_group
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.request import Request
 from kcli.broker.share.group import ShareGroup
@@ -29,7 +30,7 @@ def handle(request: Request) -> dict[str, Any]:
             request.transactions.check(*producer, place, abortable=request.version >= ABORTABLE_SINCE)
 
     refusal = request.denial(Resource.TRANSACTIONAL_ID, producer[0]) or request.group_refusal(body["groupId"])
-    refusal = refusal or (0 if body["groupId"] else error_code("INVALID_GROUP_ID"))
+    refusal = refusal or no_group(body["groupId"])
     # Kafka adds the group to the transaction before the group's coordinator sees the member.
     code = refusal or attempt(request, join, fenced_since=NEVER)[0] or check_member(request)
     return commit(request, refusal, code, by_id=request.version >= TOPIC_IDS_SINCE, producer=producer[1:])
