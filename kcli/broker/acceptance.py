@@ -52,15 +52,21 @@ Explain = Callable[[bytes], str]  # refused records -> text to append to the rea
 
 
 def request_verdicts(
-    frame: bytes, release: str, now: int, dialect: str | None = None, explain: Explain = lambda records: ""
+    data: bytes,
+    release: str,
+    now: int,
+    dialect: str | None = None,
+    explain: Explain = lambda records: "",
+    *,
+    start: int = 0,
 ) -> list[RequestVerdict]:
     """Return the verdicts of a broker of that release on a request frame at `now` (ms since 1970): one for the request,
-    or one for each refused records field. `explain` adds to the reasons of refused records.
-    Raises UsageError for an unknown release.
+    or one for each refused records field. The frame is the rest of `data` from `start` on; offsets in reasons are those
+    of `data`. `explain` adds to the reasons of refused records. Raises UsageError for an unknown release.
     """
     tables = catalog(dialect)
     try:
-        api_key, version = api_of(frame)
+        api_key, version = api_of(data, start)
         known = tables.release_versions(release, "broker").get(api_key)
         if (known is None or version not in known) and not is_drafted(api_key, version, dialect):
             if api_key == API_VERSIONS:
@@ -70,7 +76,7 @@ def request_verdicts(
             return [
                 RequestVerdict("", "", f"{release} has no {request_name}" + (f" (it has {known})" if known else ""))
             ]
-        request = frames.decode_request(frame, dialect=dialect)
+        request = frames.decode_request(data, start, dialect)
     except DecodeError as error:
         return [RequestVerdict("", "", str(error))]
     found = produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [ACCEPTED]

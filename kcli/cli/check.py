@@ -13,7 +13,7 @@ from kcli.calendar import now_ms
 from kcli.cli.decode.coprocess import Reply, answer_lines, check_lines, message_of
 from kcli.cli.decode.lines import frame_of
 from kcli.cli.decode.lines_option import lines_option
-from kcli.cli.decode.message import begins_with_known_api, reads_request
+from kcli.cli.decode.message import begins_with_known_api, may_begin, reach, reads_request, request_shape
 from kcli.cli.decode.message_input import Frame, InputPart, frames_of, pieces
 from kcli.cli.decode.slip_hints import MOST, MOST_LINES, SlipNamer, batch_text, records_text, request_text
 from kcli.cli.options.inputs import binary_input, dialect_option, quiet_option, text_format_option
@@ -88,7 +88,7 @@ def request(file: str, framed: bool | None, **values: Any) -> int:
             searched = at + len(records)
             return batch_slips.text(records, frame.start + at, {})
 
-        found = request_verdicts(message, of, now_ms(), dialect, batch_slip)
+        found = request_verdicts(data[: frame.end], of, now_ms(), dialect, batch_slip, start=frame.start)
         if found[0].error or reads_request(message, dialect):
             return found
         text = slips.text(message, frame.start, {"dialect": dialect})
@@ -107,15 +107,23 @@ def request(file: str, framed: bool | None, **values: Any) -> int:
     def reads(data: bytes) -> bool:
         return reads_request(data, dialect)
 
+    def closed(wrong: InputError, frame: bytes, start: int) -> RequestVerdict:
+        return RequestVerdict("", "", f"{wrong}{slips.text(frame, start, {'dialect': dialect})}")
+
     def verdicts() -> Iterator[tuple[str, list[RequestVerdict]]]:
         begins = partial(begins_with_known_api, dialect=dialect)
+        shape = {"dialect": dialect, "api": None, "api_version": None}
+        framing = partial(reach, request_shape, shape), partial(may_begin, dialect=dialect)
         for place, data in readable(pieces(file, options.hex_, options.base64_, reads, begins), file, bad):
-            lengths: list[InputError] = []
+            lengths, told = list[InputError](), 0
             try:
-                for number, frame in enumerate(frames_of(data, framed, reads, lengths.append)):
+                for number, frame in enumerate(frames_of(data, framed, reads, lengths.append, *framing)):
                     where = place if frame == Frame(0, len(data)) else f"{place} message {number + 1}".strip()
-                    closed = [RequestVerdict("", "", str(wrong)) for wrong in lengths]
-                    yield where, closed or judged(data, frame)
+                    told = len(lengths)
+                    wrong = [closed(each, data[slice(*frame)], frame.start) for each in lengths]
+                    yield where, wrong or judged(data, frame)
+                for each in lengths[told:]:
+                    yield place, [closed(each, b"", 0)]
             except DecodeError as error:
                 yield place, [RequestVerdict("", "", str(error))]
 

@@ -49,6 +49,37 @@ def test_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "request", "--hex", file, "--release", "9.9"]) == 2
 
 
+def test_offsets_are_those_of_the_input_also_behind_a_length(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `kcli decode request` counts them: the reason and the slip in one sentence by the same zero."""
+    damaged = FETCH[:-3]
+    file = tmp_path / "framed"
+    file.write_bytes(len(damaged).to_bytes(4, "big") + damaged)
+    assert main(["check", "request", str(file)]) == 1
+    said = capsys.readouterr().out
+    assert f"forgottenTopicsData: needs 1 byte at {len(damaged) + 4:#x}, 0 left" in said
+    main(["decode", "request", "--format", "tree", str(file)])
+    assert said.partition("closed: ")[2].partition(";")[0].strip() in capsys.readouterr().err
+
+
+def test_a_byte_too_few_or_too_many_behind_a_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was judged as a message without a length: "4.4 has no Produce v175"."""
+    framed = len(FETCH).to_bytes(4, "big") + FETCH
+    file = tmp_path / "framed"
+    file.write_bytes(framed[:-1])
+    assert main(["check", "request", str(file)]) == 1
+    assert f"the length at 0x0 says {len(FETCH)} bytes, {len(FETCH) - 1} are left: 1 byte missing" in (
+        capsys.readouterr().out
+    )
+    file.write_bytes(framed + b"x")
+    assert main(["check", "request", str(file)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "message 1: taken",
+        f"the connection is closed: 1 byte left after the frame at {len(framed):#x}",
+    ]
+
+
 def test_frames_and_wrong_lengths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "frames"
     file.write_bytes((len(FETCH).to_bytes(4, "big") + FETCH) * 2)

@@ -7,8 +7,9 @@ its end, and how likely it is.
 import uuid
 from collections.abc import Iterator
 
-from kcli.grammar.slips.edits import NAMES, Edit, Slip, is_sized, width_of
-from kcli.grammar.slips.lengths import LENGTHS
+from kcli.core.codec.varints import write_unsigned
+from kcli.grammar.slips.edits import NAMES, Edit, Slip, is_sized, varint_at, width_of
+from kcli.grammar.slips.lengths import COST, LENGTHS
 from kcli.grammar.slips.places import END, Place
 from kcli.grammar.words.varints import length_bytes
 from kcli.schemas.model import WIDTHS
@@ -32,6 +33,16 @@ def tags_left_out(data: bytes, place: Place) -> Iterator[Edit]:
 def tags_too_many(data: bytes, place: Place) -> Iterator[Edit]:
     if place.closes and data[place.start : place.start + 1] == b"\0":
         yield Edit(1, b"", "without the byte 0", "is it a tag section too many?")
+
+
+def tags_miscounted(data: bytes, place: Place) -> Iterator[Edit]:
+    """Yield edits for a number of tagged fields that is not 0, or off by one."""
+    found = varint_at(data, place.start) if place.type == "tag count" else None
+    if found is not None:
+        number, size = found
+        for right in sorted({0, number - 1, number + 1} - {number, -1}):
+            words = f"with a count of {place.path} of {right}"
+            yield Edit(size, write_unsigned(right), words, f"it says {number}", COST)
 
 
 def narrower(data: bytes, place: Place) -> Iterator[Edit]:
@@ -99,6 +110,7 @@ REPAIRS: dict[str, Slip] = {
     **LENGTHS,
     "no tags": tags_left_out,
     "tags": tags_too_many,
+    "tag count": tags_miscounted,
     "narrower": narrower,
     "wider": wider,
     "uuid": uuid_size,
