@@ -73,7 +73,7 @@ def request(file: str, framed: bool | None, **values: Any) -> int:
     kcli check request produce.bin
     kcli encode request --to hex requests.jsonl | kcli check request --hex --release 3.9
     """
-    from kcli.broker.acceptance import RequestVerdict, request_verdicts
+    from kcli.broker.acceptance import request_verdicts
 
     options = CheckOptions(**values)
     dialect, of = options.dialect, release_of(options)
@@ -107,25 +107,25 @@ def request(file: str, framed: bool | None, **values: Any) -> int:
     def reads(data: bytes) -> bool:
         return reads_request(data, dialect)
 
-    def closed(wrong: InputError, frame: bytes, start: int) -> RequestVerdict:
-        return RequestVerdict("", "", f"{wrong}{slips.text(frame, start, {'dialect': dialect})}")
+    shape = {"dialect": dialect, "api": None, "api_version": None}
+    framing = partial(reach, request_shape, shape), partial(may_begin, dialect=dialect)
+
+    def verdicts_of(place: str, data: bytes) -> Iterator[tuple[str, list[RequestVerdict]]]:
+        lengths, told = list[InputError](), 0
+        for number, frame in enumerate(frames_of(data, framed, reads, lengths.append, *framing)):
+            where = place if frame == Frame(0, len(data)) else f"{place} message {number + 1}".strip()
+            told = len(lengths)
+            text = slips.text(data[slice(*frame)], frame.start, shape) if lengths else ""
+            yield where, [closed(each, text) for each in lengths] or judged(data, frame)
+        yield from ((place, [closed(each)]) for each in lengths[told:])
 
     def verdicts() -> Iterator[tuple[str, list[RequestVerdict]]]:
         begins = partial(begins_with_known_api, dialect=dialect)
-        shape = {"dialect": dialect, "api": None, "api_version": None}
-        framing = partial(reach, request_shape, shape), partial(may_begin, dialect=dialect)
         for place, data in readable(pieces(file, options.hex_, options.base64_, reads, begins), file, bad):
-            lengths, told = list[InputError](), 0
             try:
-                for number, frame in enumerate(frames_of(data, framed, reads, lengths.append, *framing)):
-                    where = place if frame == Frame(0, len(data)) else f"{place} message {number + 1}".strip()
-                    told = len(lengths)
-                    wrong = [closed(each, data[slice(*frame)], frame.start) for each in lengths]
-                    yield where, wrong or judged(data, frame)
-                for each in lengths[told:]:
-                    yield place, [closed(each, b"", 0)]
+                yield from verdicts_of(place, data)
             except DecodeError as error:
-                yield place, [RequestVerdict("", "", str(error))]
+                yield place, [closed(error)]
 
     code = show(verdicts(), options.form, options.quiet)
     conclude(bad, options.quiet)
@@ -173,6 +173,13 @@ def batch(file: str, api_version: int | None, **values: Any) -> int:
     code = show(verdicts(), options.form, options.quiet)
     conclude(bad, options.quiet)
     return code
+
+
+def closed(wrong: InputError, slip: str = "") -> RequestVerdict:
+    """Return the verdict on bytes at which a broker closes the connection. slip: more of the reason."""
+    from kcli.broker.acceptance import RequestVerdict
+
+    return RequestVerdict("", "", f"{wrong}{slip}")
 
 
 def check_answers(options: CheckOptions) -> None:
