@@ -36,9 +36,11 @@ def summarize(exchange: Exchange) -> tuple[str, str]:
         what = NOT_DECODED if exchange.cut.request is None else "cut off"
         return f"request {what}", cut_text(exchange)
     api = catalog(exchange.bodies.dialect).apis[exchange.api_key]
-    request = without_values(exchange, api.request, request)
+    shown = without_values(exchange, api.request, request)
     response = response and without_values(exchange, api.response, response)
-    request_text, response_text = SUMMARIES.get(exchange.api_name, anything)(request, response or {})
+    # An API's own function relies on the request's fields.
+    summary = SUMMARIES.get(exchange.api_name, anything) if shown is request else anything
+    request_text, response_text = summary(shown, response or {})
     if exchange.response_frame is None or exchange.cut.response is not None:
         return request_text, cut_text(exchange)
     if response is None:

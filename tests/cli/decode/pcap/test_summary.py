@@ -54,6 +54,20 @@ def test_values_of_a_message_with_bytes_behind_it_are_left_out_where_json_hides_
         assert (summarize(longer)[0], hides) == (said, not said), (version, rest)
 
 
+def test_every_message_with_bytes_behind_it_has_a_summary() -> None:
+    """Also those whose values are left out, as an API's own words are of its fields."""
+    make = SHAPES["filled"]
+    for key, api in APIS.items():
+        asked_of, answered_of = catalog().message(api.request), catalog().message(api.response)
+        for version in range(api.versions.lo, api.versions.hi + 1):
+            made = exchange(key, version, make(asked_of, version), make(answered_of, version))
+            assert made.response_frame is not None
+            longer = (made.request_frame + b"\1\2", made.response_frame + b"\1\2")
+            for asked, answered in (longer, (longer[0], made.response_frame), (made.request_frame, longer[1])):
+                said = summarize(Exchange(made.link, 0, asked, 1, answered, BODIES))
+                assert "can't be decoded" not in "".join(said), (api.name, version)
+
+
 def test_versions_beyond_the_tables() -> None:
     frame = b"\0\3\0\x63\0\0\0\1\xff\xff\0abc"
     assert summarize(Exchange(Link("b:1", "c:2"), 0, frame, None, None, BODIES)) == ("not in the tables", "")
