@@ -12,6 +12,8 @@ from kcli.errors import UsageError
 CAPTURE_SUFFIXES = (".pcap", ".pcapng", ".cap", ".dmp")
 PACKED_SUFFIXES = (".gz", ".zst", ".zstd")
 
+BINARY = "a file opened in binary mode expected (open(path, 'rb'))"
+
 File: TypeAlias = "str | Path | io.IOBase | Stream"
 Files: TypeAlias = "File | Iterable[File]"
 
@@ -38,7 +40,7 @@ class Stream(io.RawIOBase):
         if data is None:
             return None
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise UsageError(f"{self.name}: a file opened in binary mode expected (open(path, 'rb'))")
+            raise UsageError(f"{self.name}: {BINARY}")
         room[: len(data)] = data
         return len(data)
 
@@ -68,7 +70,7 @@ def file_of(given: Any, what: str) -> str | Stream:
     if isinstance(given, Stream):
         return given
     if isinstance(given, io.TextIOBase):
-        raise UsageError(f"{what}: a file opened in binary mode expected (open(path, 'rb'))")
+        raise UsageError(f"{what}: {BINARY}")
     if hasattr(given, "read"):
         return Stream(given)
     raise UsageError(f"{what}: {expected(given)}")

@@ -210,9 +210,8 @@ def unlike_sides(before: Captured, after: Captured) -> Iterator[str]:
         for part in side.diagnosis.unjudged:
             if part.unread:
                 yield f"{name}, not read: {unjudged_text(part)}"
-    apart = topics_apart(before.topics, after.topics)
-    if apart > OTHER_TOPICS:
-        yield f"{apart:.0%} of the records are of other topics"
+    if text := other_topics(before, after):
+        yield text
     times = max(before.load, after.load) / max(min(before.load, after.load), 1e-9)
     if times > DIFFERENT_LOAD and before.load and after.load:
         yield f"the load is {before.load:,.0f} and {after.load:,.0f} records a second"
@@ -336,10 +335,14 @@ def excuse(before: Captured, after: Captured, change: Change) -> str:
         if (new > old) == rises and max(old, new) > DIFFERENT_LOAD * min(old, new):
             return f"the load is {times_word(old, new)}: {old:,.0f} records a second before, {new:,.0f} after"
     if "topics" in change.measure.excuse and topic is None:
-        apart = topics_apart(before.topics, after.topics)
-        if apart > OTHER_TOPICS:
-            return f"{apart:.0%} of the records are of other topics"
+        return other_topics(before, after)
     return ""
+
+
+def other_topics(before: Captured, after: Captured) -> str:
+    """Return how many records are of topics that differ; "" if they are few."""
+    apart = topics_apart(before.topics, after.topics)
+    return f"{apart:.0%} of the records are of other topics" if apart > OTHER_TOPICS else ""
 
 
 def times_word(before: float, after: float) -> str:

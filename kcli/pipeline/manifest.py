@@ -11,6 +11,7 @@ from kcli.errors import InputError, UsageError
 from kcli.jsontext import loads
 from kcli.pipeline.storage import StoragePath, StoredFile, open_filesystem, split_query
 
+NO_TIME = "mtime: seconds since 1970 or a time as of ISO 8601 expected"
 LONGEST = 1 << 16  # bytes of a line
 SIZES = 1 << 63  # bytes; a capture has fewer
 
@@ -107,8 +108,8 @@ def time_of(entry: dict[str, Any]) -> float | None:
         try:
             moment = datetime.fromisoformat(mtime)
         except ValueError:
-            raise InputError("mtime: seconds since 1970 or a time as of ISO 8601 expected") from None
+            raise InputError(NO_TIME) from None
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     if mtime is not None and (type(mtime) not in (int, float) or not math.isfinite(mtime)):
-        raise InputError("mtime: seconds since 1970 or a time as of ISO 8601 expected")
+        raise InputError(NO_TIME)
     return None if mtime is None else float(mtime)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kcli.records.damage import Damage
 
+LAST_SEQUENCE = 0x7FFF_FFFF  # the next sequence is 0
 NO_EPOCH = -1  # the leader epoch that a producer writes
 CODEC_MASK, APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 7, 8, 16, 32, 64
 
@@ -187,7 +188,7 @@ class Batch:
         """The sequence of the last record; -1 without a producer. After 2147483647 sequences continue with 0."""
         if self.base_sequence < 0 or self.magic < 2:
             return -1
-        return (self.base_sequence + self.last_offset - self.base_offset) & 0x7FFFFFFF
+        return (self.base_sequence + self.last_offset - self.base_offset) & LAST_SEQUENCE
 
     @property
     def bytes(self) -> memoryview:

@@ -24,6 +24,7 @@ FILES = "{files}"  # in `see`: the names of the captures, quoted for a shell
 # In the SQL of `see`, after a table `p`: select the topic's rows, including rows that have only its id, which stands in
 # place of a name that nobody knows.
 OF_TOPIC = "LEFT JOIN topics USING (topic_id) WHERE coalesce(p.topic, topics.topic, topic_id) = '{topic}'"
+NOT_KAFKA = "sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}"  # a `see`
 COUNTED = re.compile(r"\{(\w+)\} ((?!ms\b)[a-z]+s)\b")  # a number's column, and the noun that it counts
 SECONDS = re.compile(r"( in )?\{(\w+)\} s\b")
 SHORT_S = 0.1

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kcli.errors import InputError
+from kcli.file_kinds import PARQUET as PARQUET_START
 from kcli.filelike import CAPTURE_SUFFIXES, PACKED_SUFFIXES
 from kcli.input_names import DELTA_LOG, RUNS_FOLDER, STDIN
 from kcli.pipeline.tables import RUNS
@@ -13,7 +14,6 @@ from kcli.records.recognition import LOOKED_AT, is_metadata, starts_log
 from kcli.topic_names import CLUSTER_METADATA, partition_of
 
 SEGMENT, SNAPSHOT, PARQUET = ".log", ".checkpoint", ".parquet"
-MAGIC = b"PAR1"
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Inputs:
 
     def add_by_start(self, path: str, start: bytes) -> None:
         """Add a file by its first bytes, if its name does not tell the kind."""
-        if start.startswith(MAGIC):
+        if start.startswith(PARQUET_START):
             self.written.append((None, path))
         elif starts_log(start):
             (self.metadata if is_metadata(start) else self.segments).append(path)
@@ -131,4 +131,4 @@ def is_read_once(start: bytes) -> bool:
     """Return whether a file with these first bytes can be read from standard input. Only a capture can, as it is read
     in order.
     """
-    return not (start.startswith(MAGIC) or starts_log(start))
+    return not (start.startswith(PARQUET_START) or starts_log(start))

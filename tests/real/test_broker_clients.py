@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.schemas.field_codes import CODECS
 from tests.broker.processes import Served, served
 from tests.greeting import greeting, newer_metadata, rewritten_metadata
 from tests.real.commands import commands
@@ -22,7 +23,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COUNT = 500
 TAIL = "x" * 20
 WANTED = {f"{number}{TAIL}" for number in range(COUNT)}

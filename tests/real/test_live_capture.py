@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from kcli.cli.main import main
+from kcli.schemas.field_codes import CODECS
 from tests.broker.processes import served
 from tests.processes import ended
 from tests.real.lab import Cluster
 from tests.real.wire import LINK, captured
 from tests.request_log import key, unlike
 
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 RECORDS = 40
 
 

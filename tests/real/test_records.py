@@ -16,6 +16,7 @@ from kcli.errors import InputError
 from kcli.records import FetchSend, Slice, batches_json, build_batch, build_marker, cut_slice, down_convert, scan
 from kcli.records.segments import read_rows
 from kcli.records.verification import LogFacts, verify_log
+from kcli.schemas.field_codes import CODECS
 from tests.real.jvm import run_java
 from tests.real.lab import Cluster
 from tests.real.maven import compiled, jars
@@ -119,9 +120,6 @@ def vanishes(data: bytes, magic: int) -> bool:
 
 
 # ---- a real broker's segments
-
-
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from kcli.jsontext import loads
 from kcli.records import batches_json
 from kcli.records.builder import build_batch, build_marker, build_message_set
 from kcli.redact.batches import BLANK, BatchRedactor
+from kcli.schemas.field_codes import CODECS
 from tests.oracle.redact.records import fill_records
 
 RECORDS = [
@@ -18,7 +19,6 @@ RECORDS = [
     (1005, b"", None, []),
     (1006, b"k" * 200, bytes(range(256)), []),
 ]
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 HELD = ("key", "value", "headers")
 
 

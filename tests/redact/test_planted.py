@@ -12,6 +12,7 @@ import pytest
 from kcli.grammar import messages
 from kcli.records.builder import build_batch, build_message_set
 from kcli.schemas.catalog import catalog
+from kcli.schemas.field_codes import CODECS
 from tests import messages as made
 from tests.capture.wires import Wire, frame, pcap
 from tests.redact.leaks import lines, texts
@@ -20,7 +21,6 @@ from tests.redact.test_redacting import redact
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SIZE = 16  # bytes of a word, as an id has
 PIECE = 7  # letters in a row that nobody finds by chance
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 class Planted:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from kcli.schemas.apikeys import INCREMENTAL_FETCH
+from kcli.sessions.draft_trace import UUID_MISMATCH
 from kcli.sessions.session_findings import RULES
 from tests.sessions.captured import DATA, Row, follow
 
-MISMATCH = 30227
 # What the final design has no use for: `test_incremental_checks` breaks all others.
 DRAFT_ONLY = {"set-changed", "set-accepted", "not-begun-anew"}
 
@@ -46,7 +46,7 @@ def asked_row(full: Row, index: int, offset: int) -> Row:
 
 
 def refuse(row: Row) -> None:
-    row["response"] = {"throttleTimeMs": 0, "errorCode": MISMATCH, "uuid": 0, "topics": []}
+    row["response"] = {"throttleTimeMs": 0, "errorCode": UUID_MISMATCH, "uuid": 0, "topics": []}
 
 
 def former_uuid(c: Client) -> Row:
@@ -220,7 +220,7 @@ def test_a_mismatch_and_the_full_fetch_that_follows_break_no_rule() -> None:
     found, ended, _ = follow(every)
     assert found == []
     session = next(each for each in ended if each.session_id == client.full["response"]["uuid"])
-    assert (session.end, session.end_error) == ("error", MISMATCH)
+    assert (session.end, session.end_error) == ("error", UUID_MISMATCH)
     assert session.successor is not None
     assert session.successor[0] == client.next_full["response"]["uuid"]
 

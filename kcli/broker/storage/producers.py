@@ -28,12 +28,11 @@ from kcli.grammar.files.logfiles import (
     producer_crc_start,
 )
 from kcli.grammar.words.fixed import fixed_layout
-from kcli.records.batches import Batch
+from kcli.records.batches import LAST_SEQUENCE, Batch
 
 OUT_OF_ORDER, DUPLICATE, FENCED = "out of order", "duplicate", "fenced"
 REMEMBERED = 5
 NO_SEQUENCE = -1
-SEQUENCES = 1 << 31
 
 HEAD = fixed_layout(PRODUCER_HEAD)
 ENTRY = fixed_layout(PRODUCER_ENTRY)
@@ -106,7 +105,7 @@ class ProducerStates:
             if (each.first_sequence, each.last_sequence) == (first, last):
                 return DUPLICATE, each
         newest = known.batches[-1].last_sequence if known.batches else NO_SEQUENCE
-        if first != (newest + 1) % SEQUENCES:
+        if first != (newest + 1) & LAST_SEQUENCE:
             return OUT_OF_ORDER, None
         return None, None
 
@@ -126,7 +125,7 @@ class ProducerStates:
         first_offset, last_offset, timestamp = written
         known.last_timestamp = timestamp
         if first_sequence != NO_SEQUENCE:
-            last = (first_sequence + last_offset - first_offset) % SEQUENCES
+            last = (first_sequence + last_offset - first_offset) & LAST_SEQUENCE
             known.batches.append(AppendedBatch(first_sequence, last, first_offset, last_offset))
         if transactional and known.transaction_start < 0:
             known.transaction_start = first_offset
@@ -194,7 +193,7 @@ class ProducerStates:
             known.transaction_start, known.coordinator_epoch = start, coordinator
             known.last_timestamp = timestamp
             if last != NO_SEQUENCE:
-                known.batches.append(AppendedBatch((last - delta) % SEQUENCES, last, offset - delta, offset))
+                known.batches.append(AppendedBatch((last - delta) & LAST_SEQUENCE, last, offset - delta, offset))
         return True
 
 

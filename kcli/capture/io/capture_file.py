@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
+from kcli.capture.io.capture_files import GZIP, ZSTD
 from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
 from kcli.whole_file import WholeFile
@@ -40,12 +41,12 @@ class CaptureFile:
         self.raw = raw
         self.read_some(raw, 4)
         head = bytes(self.data[:4])
-        if head[:2] == b"\x1f\x8b":
+        if head.startswith(GZIP):
             from isal import isal_zlib
 
             self.breaks = (EOFError, isal_zlib.error)  # type: ignore[assignment]
             return Inflated(self.rewound(raw))
-        if head == b"\x28\xb5\x2f\xfd":
+        if head == ZSTD:
             import zstandard
 
             self.breaks = (zstandard.ZstdError,)
@@ -200,7 +201,7 @@ class Inflated(io.RawIOBase):
         while True:
             if not self.input:
                 self.input = self.packed.read(PACKED) or b""
-            if self.member.eof and not self.input.startswith(b"\x1f\x8b"):
+            if self.member.eof and not self.input.startswith(GZIP):
                 return 0  # the end, or padding after it, as from tar and tapes
             if not self.input:
                 raise EOFError("it ends in the middle")

@@ -11,9 +11,10 @@ from kcli.errors import InputError
 
 T = TypeVar("T")
 ORDERS: tuple[Literal["big", "little"], ...] = ("big", "little")
+SECTION = b"\x0a\x0d\x0d\x0a"  # the type of the block that begins a section of a pcapng file
 # The first bytes of captures: pcap with either clock, in its modified form, and pcapng.
 STARTS = frozenset(
-    magic.to_bytes(4, order) for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x0A0D0D0A) for order in ORDERS
+    [SECTION, *(magic.to_bytes(4, order) for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34) for order in ORDERS)]
 )
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 

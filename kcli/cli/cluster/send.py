@@ -13,7 +13,7 @@ import click
 
 from kcli.cli.decode.message_formats import records_hook
 from kcli.cli.options.client import client_options, configure
-from kcli.cli.options.file_type import is_batch, refuse_others
+from kcli.cli.options.file_type import refuse_batches, refuse_others
 from kcli.cli.options.inputs import (
     binary_input,
     dialect_option,
@@ -142,8 +142,7 @@ def send(file: str, **values: Any) -> None:
         asyncio.run((send_to_leaders if options.to_leader else send_written)(conversation, requests))
     else:
         refuse_others(data, name_of(file))
-        if is_batch(data):
-            raise InputError("no message (record batches: kcli decode segment reads that)", file=name_of(file))
+        refuse_batches(data, name_of(file))
         try:
             request = from_bytes(data, dialect)
         except InputError as error:

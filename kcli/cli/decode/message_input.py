@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kcli.base64_text import unbase64
-from kcli.cli.options.file_type import is_batch, refuse_others
+from kcli.cli.options.file_type import refuse_batches, refuse_others
 from kcli.cli.options.inputs import read_text, refuse_two_forms
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
@@ -51,8 +51,8 @@ def pieces(
         raise InputError(f"no bytes: {'record batches' if batches else 'a message'} expected", file=name_of(file))
     if not (hex_ or base64_):
         refuse_others(data, name_of(file))
-        if not batches and is_batch(data):
-            raise InputError("no message (record batches: kcli decode segment reads that)", file=name_of(file))
+        if not batches:
+            refuse_batches(data, name_of(file))
         yield InputPart("", data)
         return
     bytes_of = unhex if hex_ else unbase64

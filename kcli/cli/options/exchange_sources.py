@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
+from kcli.capture.io.capture_files import GZIP
 from kcli.cli.terminal.streams import standard_input
 from kcli.errors import InputError, UsageError
 from kcli.input_names import name_of
 from kcli.jsontext import loads
 
-GZIP = b"\x1f\x8b"
 PEEK = 1 << 12
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)  # cut; a wrong checksum; nothing that deflate makes
 

@@ -48,6 +48,12 @@ def start_of(file: str) -> bytes | None:
         return opened.read(LOOKED_AT)
 
 
+def refuse_batches(data: bytes, name: str) -> None:
+    """Raise InputError if bytes where a message is expected begin with a record batch."""
+    if is_batch(data):
+        raise InputError("no message (record batches: kcli decode segment reads that)", file=name)
+
+
 def is_batch(data: bytes) -> bool:
     """Return whether bytes begin with a record batch, by its checksum. Most begin as a Produce request does."""
     if data[:2] != b"\0\0" or data[16:17] != b"\2" or len(data) < HEADER:

@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from kcli.capture.io.capture_files import SECTION
+
 MOST_BYTES = 16 << 20
 PCAP_HEADER, PCAP_RECORD, BLOCK = 24, 16, 12
-SECTION, INTERFACE, SECRETS = 0x0A0D0D0A, 1, 10  # blocks of pcapng that later ones refer to
-SECTION_MAGIC = b"\x0a\x0d\x0d\x0a"
+# Types of blocks of pcapng that later ones refer to: a section, an interface, secrets.
+KEPT = (int.from_bytes(SECTION, "big"), 1, 10)
 LARGEST = 1 << 24  # bytes of a packet or block; a larger size is no capture's
 
 
@@ -70,11 +72,11 @@ class RecentPackets(io.RawIOBase):
         if not started:
             if len(rest) < PCAP_HEADER:
                 return
-            if rest[:4] != SECTION_MAGIC:
+            if rest[:4] != SECTION:
                 yield 0, PCAP_HEADER, True
                 at = PCAP_HEADER
         first = self.header or bytes(rest[:PCAP_HEADER])
-        blocks = first[:4] == SECTION_MAGIC
+        blocks = first[:4] == SECTION
         is_little = first[8] == 0x4D if blocks else first[0] in (0xD4, 0x4D)
         order: Literal["little", "big"] = "little" if is_little else "big"
         while len(rest) - at >= (BLOCK if blocks else PCAP_RECORD):
@@ -87,7 +89,7 @@ class RecentPackets(io.RawIOBase):
                 return
             if len(rest) - at < size:
                 return
-            yield at, at + size, kind in (SECTION, INTERFACE, SECRETS)
+            yield at, at + size, kind in KEPT
             at += size
 
     def recent(self) -> io.BytesIO:

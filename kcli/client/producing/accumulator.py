@@ -3,15 +3,14 @@
 Rules, per partition:
 
 - A batch may be sent when it is full (`batch.size`), when another one waits after it, when it has waited for
-`linger.ms`,
-  when everything is flushed, or when it is a retry.
+  `linger.ms`, when everything is flushed, or when it is a retry.
 - An idempotent producer (KIP-98) assigns sequences to batches when they are first sent; a retry keeps its sequence. At
   most `max.in.flight.requests.per.connection` batches are in flight, and only one until the first acknowledgement: a
   broker accepts any first sequence of an unknown producer, and so might accept the second batch after it refused the
   first.
 - After a failure no batch of the partition is sent until all in flight are answered. Then the failed ones are sent
-first,
-  in the order of their sequences, so that the broker never sees a gap, and one at a time until one is acknowledged.
+  first, in the order of their sequences, so that the broker never sees a gap, and one at a time until one is
+  acknowledged.
 """
 
 from collections import deque
@@ -19,10 +18,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kcli.core.records.batches import HEADER_SIZE
+from kcli.records.batches import LAST_SEQUENCE
 
 # Estimated bytes besides keys and values: of a record (lengths, attributes, deltas), a header (lengths), and a batch.
 RECORD_OVERHEAD, HEADER_OVERHEAD, BATCH_OVERHEAD = 12, 4, HEADER_SIZE
-MAX_SEQUENCE = 0x7FFF_FFFF
 
 Headers = tuple[tuple[bytes, bytes | None], ...]
 Row = tuple[int, bytes | None, bytes | None, Headers]
@@ -150,7 +149,7 @@ class Accumulator:
             queue.next_number += 1
             if self.idempotent:
                 batch.sequence = queue.next_sequence
-                queue.next_sequence = (queue.next_sequence + len(batch.rows)) & MAX_SEQUENCE
+                queue.next_sequence = (queue.next_sequence + len(batch.rows)) & LAST_SEQUENCE
         batch.attempts += 1
         queue.in_flight.append(batch)
         return batch

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.errors import InputError
+from kcli.file_kinds import PARQUET
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.packets.open_connections import Carried
 from kcli.pipeline.storage import StoragePath
@@ -21,7 +22,6 @@ from kcli.tables.arrays import batch_of_rows
 
 SUFFIX = ".open"  # the end of the files' names, which begin with the share's number
 SHARES = "shares"  # the key in a run's stats of its number of shares
-MAGIC = b"PAR1"
 IPV4 = 4
 BUCKET = 40  # the bits of a connection's hash from here on are its bucket, see `share_of`
 
@@ -61,7 +61,7 @@ class Kept:
         import pyarrow.parquet
 
         with StoragePath(uri).open() as file:
-            if bytes(file.read(len(MAGIC))) != MAGIC:  # written by an older kcli: one file for all
+            if bytes(file.read(len(PARQUET))) != PARQUET:  # written by an older kcli: one file for all
                 return unpack(StoragePath(uri).read())
             try:
                 source = pyarrow.parquet.ParquetFile(file)
@@ -78,7 +78,7 @@ def connections_in(uri: str) -> list[str]:
     import pyarrow.parquet
 
     with StoragePath(uri).open() as file:
-        if bytes(file.read(len(MAGIC))) != MAGIC:  # by an older kcli
+        if bytes(file.read(len(PARQUET))) != PARQUET:  # by an older kcli
             return [text_of(flow) for flow in unpack(StoragePath(uri).read())]
         try:
             found = pyarrow.parquet.ParquetFile(file).read(["connection"]).column(0)

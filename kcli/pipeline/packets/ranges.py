@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.io.capture_file import CaptureFile
+from kcli.capture.io.capture_files import GZIP, SECTION, ZSTD
 from kcli.capture.io.files import check_start
 from kcli.capture.io.ranges import HEADER
 from kcli.errors import InputError
@@ -26,8 +27,6 @@ RANGE_BYTES = 128 << 20
 HEAD = 1 << 16  # bytes at the start of a file that contain its header, or its interfaces
 WINDOW = 4 << 20  # bytes that are searched for a packet at first
 CHAIN = 6  # plausible packets in a row that are needed
-PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-SECTION = b"\x0a\x0d\x0d\x0a"  # the type of block that begins a section of a pcapng file
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def cut(file: StoredFile, range_bytes: int = RANGE_BYTES) -> list[Range]:
 def is_packed(place: StoragePath) -> bool:
     """Return whether a file is compressed, judging by its first bytes. Raises OSError."""
     with place.open() as opened:
-        return bytes(opened.read(4)).startswith(PACKED)
+        return bytes(opened.read(4)).startswith((GZIP, ZSTD))
 
 
 class RangeFile(CaptureFile):

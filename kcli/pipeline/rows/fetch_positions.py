@@ -16,11 +16,11 @@ from kcli.core.columns.exchange_columns import position_key
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.writing import rewrite, with_column
 from kcli.tables.arrays import column_of
+from kcli.tables.exchanges import MISSING
 
 TABLE = "fetch_partitions"
 SEEN = ("effective_offset", "high_watermark_seen", "log_start_seen")
 PARTITION = ("topic_id", "topic", "partition")
-UNKNOWN = -(1 << 63)
 KEPT = 9  # the index of positions in a connection's carried state
 
 
@@ -48,8 +48,8 @@ def merged(before: bytes, after: bytes) -> bytes:
     """
     known = {row[0]: row for row in rows_of(before).tolist()}
     for key, *seen in rows_of(after).tolist():
-        old = known.get(key, [key, *[UNKNOWN] * len(SEEN)])
-        known[key] = [key, *(new if new != UNKNOWN else was for was, new in zip(old[1:], seen, strict=True))]
+        old = known.get(key, [key, *[MISSING] * len(SEEN)])
+        known[key] = [key, *(new if new != MISSING else was for was, new in zip(old[1:], seen, strict=True))]
     return numpy.array([*known.values()], numpy.int64).tobytes()
 
 
@@ -79,8 +79,8 @@ def completed(rows: Any, known: dict[int, list[int]]) -> Any:
     incomplete = pyarrow.compute.or_kleene(incomplete, columns[2].is_null())
     keys = [key_of(*each.values()) for each in rows.select(PARTITION).filter(incomplete).to_pylist()]
     for number, (name, column) in enumerate(zip(SEEN, columns, strict=True)):
-        seen = (known[key][number] if key in known else UNKNOWN for key in keys)
-        found = column_of([None if each == UNKNOWN else each for each in seen], pyarrow.int64())
+        seen = (known[key][number] if key in known else MISSING for key in keys)
+        found = column_of([None if each == MISSING else each for each in seen], pyarrow.int64())
         whole = pyarrow.compute.coalesce(column, pyarrow.compute.replace_with_mask(column, incomplete, found))
         rows = with_column(rows, name, whole)
     lag = pyarrow.compute.subtract(rows.column(SEEN[1]), rows.column(SEEN[0]))

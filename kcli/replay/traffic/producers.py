@@ -1,9 +1,8 @@
 """Ids, epochs and sequences of captured idempotent producers' batches on the live cluster."""
 
+from kcli.records.batches import LAST_SEQUENCE
 from kcli.replay.produced_batches import Numbered
 from kcli.replay.traffic.identities import Identities, Scope
-
-WRAP = 0x7FFF_FFFF  # after it sequences begin again at 0
 
 
 class Producers:
@@ -43,6 +42,6 @@ class Producers:
                 self.shifts[captured] = begun - old.sequence
             else:
                 self.shifts[captured] = -old.sequence if old.producer in self.adopted else 0
-        sequence = (old.sequence + self.shifts[captured]) & WRAP if old.sequence >= 0 else old.sequence
-        self.next[live] = (sequence + records) & WRAP
+        sequence = (old.sequence + self.shifts[captured]) & LAST_SEQUENCE if old.sequence >= 0 else old.sequence
+        self.next[live] = (sequence + records) & LAST_SEQUENCE
         return Numbered(producer, epoch, sequence)

@@ -1,6 +1,6 @@
 """A plain client on a TLS port."""
 
-from kcli.rules.rule import CRITICAL, Rule
+from kcli.rules.rule import CRITICAL, NOT_KAFKA, Rule
 
 # One alert is enough: no other fault makes a server answer a plain request with one. A Java client may try only once:
 # it reads the alert as a length of 336 MB, and its network thread ends with an OutOfMemoryError.
@@ -25,7 +25,7 @@ GROUP BY c.server, b.broker, b.broker_name
     ruled_out="certificates: the handshake never reached them",
     advice="set security.protocol to SSL (or SASL_SSL) in the client, or use the port of the PLAINTEXT listener; "
     "restart Java clients that failed with OutOfMemoryError there",
-    see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
+    see=NOT_KAFKA,
     source="listeners, listener.security.protocol.map",
     explains={"connection-churn": ("client",), "request-timeout-too-short": ("client",), "silent-broker": ("broker",)},
 )

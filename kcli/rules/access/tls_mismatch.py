@@ -1,6 +1,6 @@
 """Client and broker have no TLS version or cipher suite in common."""
 
-from kcli.rules.rule import CRITICAL, Rule
+from kcli.rules.rule import CRITICAL, NOT_KAFKA, Rule
 
 # A broker that refuses the ClientHello answers it with an alert alone; a client that refuses the broker's choice
 # sends its alert in the clear. Java's brokers send handshake_failure where no suite fits, the key of their certificate
@@ -42,6 +42,6 @@ HAVING count(*) >= 2
     advice="compare ssl.enabled.protocols and ssl.cipher.suites of the broker with those of the client (librdkafka: "
     "ssl.cipher.suites; older Java: jdk.tls.disabledAlgorithms); suites for ECDSA need a broker with an EC key; "
     "openssl s_client -connect {server} shows what the broker accepts",
-    see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
+    see=NOT_KAFKA,
     source="TLS alerts (RFC 8446, 6.2); ssl.enabled.protocols, ssl.cipher.suites",
 )

@@ -1,6 +1,6 @@
 """A TLS client on a plaintext port."""
 
-from kcli.rules.rule import CRITICAL, Rule
+from kcli.rules.rule import CRITICAL, NOT_KAFKA, Rule
 
 # A port that answers others with TLS is no plain one; a connection there looks alike if the capture lacks its packets.
 RULE = Rule(
@@ -32,6 +32,6 @@ HAVING count(*) >= 2
     "ClientHello, and the broker closed each without sending a byte; {others}",
     ruled_out="certificates: the handshake never reached them",
     advice="set security.protocol to PLAINTEXT (or SASL_PLAINTEXT) in the client, or use the port of the TLS listener",
-    see="sql \"SELECT connection, timestamp, reason FROM undecodable WHERE event = 'not-kafka'\" {files}",
+    see=NOT_KAFKA,
     source="listeners, listener.security.protocol.map",
 )

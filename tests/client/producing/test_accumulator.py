@@ -2,7 +2,8 @@ import random
 
 import pytest
 
-from kcli.client.producing.accumulator import BATCH_OVERHEAD, MAX_SEQUENCE, RECORD_OVERHEAD, Accumulator, Waiting
+from kcli.client.producing.accumulator import BATCH_OVERHEAD, RECORD_OVERHEAD, Accumulator, Waiting
+from kcli.records.batches import LAST_SEQUENCE
 
 T0, T1 = ("t", 0), ("t", 1)
 FEW = BATCH_OVERHEAD + 3 * (RECORD_OVERHEAD + 10)
@@ -124,9 +125,9 @@ def test_a_hint_does_away_with_the_backoff() -> None:
 def test_sequences_begin_again_after_the_largest() -> None:
     accumulator = begun(made())
     add(accumulator, 6)
-    accumulator.queues[T0].next_sequence = MAX_SEQUENCE - 1
+    accumulator.queues[T0].next_sequence = LAST_SEQUENCE - 1
     first, second = takeable(accumulator, 0.0)
-    assert (first.sequence, second.sequence) == (MAX_SEQUENCE - 1, 1)
+    assert (first.sequence, second.sequence) == (LAST_SEQUENCE - 1, 1)
 
 
 def test_without_idempotence_there_are_no_sequences() -> None:

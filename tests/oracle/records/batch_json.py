@@ -4,9 +4,9 @@ import base64
 import re
 from typing import Any
 
+from kcli.schemas.field_codes import CODECS
 from tests.oracle.records.framing import Frame
 
-CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 APPEND_TIME, TRANSACTIONAL, CONTROL, HORIZON = 8, 16, 32, 64  # bits of a batch's attributes
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 

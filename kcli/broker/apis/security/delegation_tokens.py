@@ -7,9 +7,8 @@ authenticate the client.
 from typing import Any
 
 from kcli.broker.request import Request
+from kcli.broker.security.acls import ANONYMOUS
 from kcli.schemas.errors import error_code
-
-ANONYMOUS = "User:ANONYMOUS"
 
 
 def handle_create(request: Request) -> dict[str, Any]:

@@ -8,9 +8,8 @@ import pytest
 from kcli.errors import NetworkError
 from kcli.records import scan
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
+from kcli.sessions.draft_trace import UUID_MISMATCH
 from tests.broker.talk import DRAFT, batch, run, talking
-
-MISMATCH = 30227
 
 
 def full(*wanted: tuple[int, int], replica: int = -1) -> dict[str, Any]:
@@ -63,11 +62,11 @@ def test_only_the_latest_uuid_is_good() -> None:
             second = (await talk(FETCH, 7, full((0, 0), replica=5)))["uuid"]
             assert first != second
             answer = await talk(INCREMENTAL_FETCH, 0, more(first, replica=5))
-            assert (answer["errorCode"], answer["uuid"], answer["topics"]) == (MISMATCH, 0, [])
+            assert (answer["errorCode"], answer["uuid"], answer["topics"]) == (UUID_MISMATCH, 0, [])
             assert (await talk(INCREMENTAL_FETCH, 0, more(second, replica=5)))["errorCode"] == 0
             # Another replica knows of neither, and a partition that was never registered is no part of it.
-            assert (await talk(INCREMENTAL_FETCH, 0, more(second, replica=6)))["errorCode"] == MISMATCH
-            assert (await talk(INCREMENTAL_FETCH, 0, more(second, (1, 0), replica=5)))["errorCode"] == MISMATCH
+            assert (await talk(INCREMENTAL_FETCH, 0, more(second, replica=6)))["errorCode"] == UUID_MISMATCH
+            assert (await talk(INCREMENTAL_FETCH, 0, more(second, (1, 0), replica=5)))["errorCode"] == UUID_MISMATCH
             # The way out: a full fetch.
             assert (await talk(FETCH, 7, full((0, 0), (1, 0), replica=5)))["uuid"] not in (0, first, second)
 
