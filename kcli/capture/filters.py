@@ -12,6 +12,7 @@ from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
+from kcli.capture.tables.field_paths import TOPICS
 from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, leaves_out, matches
 from kcli.errors import UsageError
 from kcli.grammar.topic_ids import TOPIC_NAME
@@ -20,31 +21,45 @@ from kcli.schemas.catalog import catalog
 from kcli.topic_names import METADATA_ID, NAME_FIELDS
 
 MOST_IDS = 1000  # topic ids with a count of their own
+TOPIC_ARRAYS = frozenset(parent for _, parent in TOPICS)
+RESOURCE, TOPIC_RESOURCE = "resourceName", 2  # the latter: a topic, of ConfigResource.Type and of ResourceType
 NO_IDS = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", METADATA_ID})  # the zero id, and the metadata topic's
 Name: TypeAlias = "str | int"  # an API's name or key
 Time: TypeAlias = "str | float | datetime"
 Body: TypeAlias = Any  # a message's value; None if there is no message, or it can't be decoded
 
 
-def mentions(value: Any, topic: str) -> bool:
+def mentions(value: Any, topic: str, parent: str = "") -> bool:
     """Return whether a message names a topic that matches the name or pattern. A known id counts by its name
-    (`_topicName`); one with a name or id behind a "!" does not.
+    (`_topicName`); one with a name or id behind a "!" does not. parent: the field that the value is in.
     """
     if isinstance(value, list):
-        return any(mentions(item, topic) for item in value if isinstance(item, (dict, list)))
+        return any(mentions(item, topic, parent) for item in value if isinstance(item, (dict, list)))
     own = (value.get(field) for field in (TOPIC_NAME, *NAME_FIELDS, "topicId")) if "topicId" in value else ()
     if any(isinstance(each, str) and leaves_out(topic, each) for each in own):
-        return any(mentions(item, topic) for item in value.values() if isinstance(item, (dict, list)))
+        return any(mentions(item, topic, name) for name, item in value.items() if isinstance(item, (dict, list)))
+    is_resource = value.get("resourceType") == TOPIC_RESOURCE
     return any(
-        mentions(item, topic) if isinstance(item, dict) else is_named(name, item, topic) for name, item in value.items()
+        mentions(item, topic, name)
+        if isinstance(item, dict)
+        else is_named(item, topic, name, is_topic=is_topic_field(name, parent) or (is_resource and name == RESOURCE))
+        for name, item in value.items()
     )
 
 
-def is_named(field: str, item: Any, topic: str) -> bool:
+def is_named(item: Any, topic: str, field: str, *, is_topic: bool) -> bool:
+    """Return whether a field's text or list names the topic. is_topic: its texts are topics."""
     if isinstance(item, list):
-        named = "opic" in field and any(isinstance(each, str) and matches(each, topic) for each in item)
-        return named or mentions(item, topic)
-    return (field in ("name", "resourceName") or "opic" in field) and isinstance(item, str) and matches(item, topic)
+        named = is_topic and any(isinstance(each, str) and matches(each, topic) for each in item)
+        return named or mentions(item, topic, field)
+    return is_topic and isinstance(item, str) and matches(item, topic)
+
+
+def is_topic_field(field: str, parent: str) -> bool:
+    """Return whether a field has topics. Assignors, features, configs and users have a "name", too."""
+    return ("opic" in field and "egex" not in field) or (
+        field == "name" and ("opic" in parent or parent in TOPIC_ARRAYS)
+    )
 
 
 def nameless_ids(value: Any) -> Iterator[str]:

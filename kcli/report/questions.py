@@ -14,6 +14,15 @@ from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 SERIES = 8  # lines of a chart
 SHORT, LONG = 200, 1000  # rows of a table
+# The events of the table `undecodable`, in the words of the page.
+UNANSWERED = "no response"
+EVENTS = {
+    "gap": "missing bytes",
+    "truncated": "cut packets",
+    "undecodable": "undecodable bytes",
+    "not-kafka": "not Kafka, or encrypted",
+    "unanswered-at-end": UNANSWERED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +295,9 @@ ORDER BY role, not_recovered DESC, lost_max_ms DESC NULLS LAST, client_id, addre
         "lost",
         "Nothing is dropped silently: bytes that are in no exchange, and requests without a response.",
         f"""
-SELECT event, regexp_replace(reason, '[0-9].*$', '...') AS reason, count(*) AS events, sum(bytes) AS bytes,
+SELECT CASE event {" ".join(f"WHEN '{event}' THEN '{words}'" for event, words in EVENTS.items())} ELSE event
+       END AS event,
+       regexp_replace(reason, '[0-9].*$', '...') AS reason, count(*) AS events, sum(bytes) AS bytes,
        count(DISTINCT connection) AS connections
 FROM undecodable GROUP BY event, regexp_replace(reason, '[0-9].*$', '...')
 ORDER BY events DESC, event, reason LIMIT {SHORT}

@@ -19,7 +19,9 @@ from kcli.diagnose.finding_text import (
     period_of,
     unjudged_text,
 )
+from kcli.finding import Unjudged
 from kcli.report.asking import AnsweredQuestion, Answers
+from kcli.report.questions import UNANSWERED
 from kcli.rules.judgement import checks
 
 BAD, WARNING, NOTE, GOOD = "bad", "warning", "note", "good"
@@ -60,21 +62,29 @@ def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
     """Return the verdict on captures: what `kcli diagnose` finds, what it can't judge, and who would be refused."""
     period = period_of(diagnosis)
     found = [finding_of(finding_text(each, period)) for each in diagnosis.findings]
+    named = None if diagnosis.judged else headline_part(diagnosis)
     found += [
-        Finding(NOTE, f"Not judged: {unjudged_text(part)}.", "lost" if part.see else "") for part in diagnosis.unjudged
+        Finding(
+            NOTE,
+            f"To read them: {part.remedy}." if part is named else f"Not judged: {unjudged_text(part)}.",
+            "lost" if part.see else "",
+        )
+        for part in diagnosis.unjudged
     ]
-    found += noted(answers)
+    found += refused(answers)
+    # Parts that were not judged say more than the counts of the same events.
+    found += unanswered(answers) if any(part.unread for part in diagnosis.unjudged) else unread(answers)
     verdict = verdict_of(found)
     if not diagnosis.judged:
         notes = [] if diagnosis.unjudged else [NOTHING]
-        return Verdict(NOTE, unread_headline(diagnosis), [*notes, *verdict.findings])
+        headline = "No Kafka in here" if named is None else f"Nothing to judge: {named.what}"
+        return Verdict(NOTE, headline, [*notes, *verdict.findings])
     return Verdict(NOTE if diagnosis.unknown else verdict.level, checked_text(diagnosis), verdict.findings)
 
 
-def unread_headline(diagnosis: Diagnosis) -> str:
-    """Return what was seen in captures of which nothing can be judged."""
-    parts = [part.what for part in diagnosis.unjudged if " of TLS" in part.what or " without Kafka" in part.what]
-    return f"Nothing to judge: {parts[0]}" if parts else "No Kafka in here"
+def headline_part(diagnosis: Diagnosis) -> Unjudged | None:
+    """Return the part that names what was seen in captures of which nothing can be judged."""
+    return next((part for part in diagnosis.unjudged if " of TLS" in part.what or " without Kafka" in part.what), None)
 
 
 def judge(answers: Answers) -> Verdict:
@@ -83,7 +93,7 @@ def judge(answers: Answers) -> Verdict:
     findings_answer = answers.by_name.get("findings")
     every = [diagnose.Finding.of_row(row) for row in (findings_answer.dicts() if findings_answer else ())]
     found = [finding_of(finding_text(each, Period(seconds > DAY))) for each in every]
-    found += noted(answers)
+    found += [*refused(answers), *unread(answers)]
     if answers.first_ns is None:
         return Verdict(NOTE, "No Kafka in here", [NOTHING, *in_order(found)])
     verdict = verdict_of(found)
@@ -93,11 +103,6 @@ def judge(answers: Answers) -> Verdict:
 
 def finding_of(each: FindingText) -> Finding:
     return Finding(LEVELS[each.severity], each.text, "", each)
-
-
-def noted(answers: Answers) -> list[Finding]:
-    """Return what is worth knowing beside findings."""
-    return [each for rule in (refused, unread) for each in rule(answers)]
 
 
 def verdict_of(findings: Sequence[Finding]) -> Verdict:
@@ -124,10 +129,17 @@ def refused(answers: Answers) -> Iterator[Finding]:
 
 
 def unread(answers: Answers) -> Iterator[Finding]:
-    lost = answers.by_name["lost"]
-    if lost.rows:
-        kinds = ", ".join(f"{kind} {count:,}" for kind, count in kinds_of(lost).most_common())
-        yield Finding(NOTE, f"Not everything could be read: {kinds}.", "lost")
+    kinds = kinds_of(answers.by_name["lost"])
+    del kinds[UNANSWERED]  # such a request was read completely
+    if kinds:
+        texts = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common())
+        yield Finding(NOTE, f"Not everything could be read: {texts}.", "lost")
+    yield from unanswered(answers)
+
+
+def unanswered(answers: Answers) -> Iterator[Finding]:
+    if count := kinds_of(answers.by_name["lost"])[UNANSWERED]:
+        yield Finding(NOTE, f"{counted(count, 'request')} without a response in the files.", "lost")
 
 
 def named(rows: Sequence[dict[str, Any]]) -> str:

@@ -67,7 +67,10 @@ def of_end(end: str, tcp: str) -> tuple[ConnectionColumn, ...]:
         counted(f"{end}_bytes", "payload bytes in them, with repetitions", f"{tcp}bytes"),
         counted(f"{end}_retransmissions", "retransmitted segments with data", f"{tcp}resent"),
         counted(f"{end}_holes", "gaps in the sequence numbers when a later segment arrived", f"{tcp}holes"),
-        counted(f"{end}_out_of_order", "segments that filled such a gap within 3 ms", f"{tcp}out_of_order"),
+        counted(
+            f"{end}_out_of_order", "segments that were overtaken: sent before those that came first",
+            f"{tcp}out_of_order",
+        ),
         counted(
             f"{end}_duplicate_acks", f"duplicate ACKs for the {other}'s bytes (RFC 5681)", f"{tcp}duplicate_acks"
         ),

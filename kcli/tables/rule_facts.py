@@ -302,7 +302,7 @@ back_ms        float64? the farthest that a packet's time is before that of the 
             ("data_segments", "int64", "segments with payload"),
             ("resent", "int64", "segments that were sent again"),
             ("holes", "int64", "gaps in the sequence numbers when a later segment arrived"),
-            ("out_of_order", "int64", "segments that filled such a gap within 3 ms"),
+            ("out_of_order", "int64", "segments that were overtaken: sent before those that came first"),
             ("duplicate_acks", "int64", "acknowledgements that say the same again while bytes are under way"),
             ("zero_windows", "int64", "times that it closed its window"),
             ("zero_window_ms", "float64", "how long it was closed"),

@@ -70,11 +70,29 @@ def test_error_codes_at_any_depth() -> None:
 
 def test_topics_are_found_by_field() -> None:
     assert mentions({"topics": [{"name": "a"}]}, "a") and mentions({"topicNames": ["b", "a"]}, "a")
-    assert mentions({"x": [{"topicId": "1", "_topicName": "a"}]}, "a") and mentions({"resourceName": "a"}, "a")
+    assert mentions({"x": [{"topicId": "1", "_topicName": "a"}]}, "a")
+    assert mentions({"resourceType": 2, "resourceName": "a"}, "a")
     assert not mentions({"groupId": "a", "topics": [{"name": "ab"}], "list": [1]}, "a")
     named = {"topics": [{"topicId": "1", "_topicName": "a"}]}
     assert not any(mentions(named, topic) for topic in ("!a", "!1", "a,!1", "?,!a")) and mentions(named, "!b")
     assert mentions({"topics": [*named["topics"], {"topicId": "2", "_topicName": "b"}]}, "!a")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"protocols": [{"name": "a"}]},
+        {"supportedFeatures": [{"name": "a"}]},
+        {"users": [{"name": "a"}]},
+        {"resourceType": 3, "resourceName": "a"},
+        {"subscribedTopicRegex": "a"},
+        {"topics": [{"name": "b", "configs": [{"name": "a"}]}]},
+    ],
+)
+def test_other_names_are_no_topics(value: dict[str, Any]) -> None:
+    """They neither choose an exchange, nor bring back one whose topic is left out."""
+    assert not mentions(value, "a") and not mentions(value, "!b")
+    assert mentions({**value, "topicNames": ["c"]}, "!b")
 
 
 def test_what_the_core_can_tell() -> None:

@@ -9,7 +9,7 @@ from kcli.diagnose import Diagnosis, Unjudged
 from kcli.diagnose.finding_text import finding_text
 from kcli.diagnose.overview import Overview
 from kcli.report.asking import AnsweredQuestion, Answers
-from kcli.report.questions import FOUND, QUESTIONS
+from kcli.report.questions import FOUND, QUESTIONS, UNANSWERED
 from kcli.report.verdict import judge, judge_captures
 
 TOTALS = {"exchanges": 1000, "with_errors": 10}
@@ -68,8 +68,18 @@ def test_who_would_be_refused_is_named() -> None:
 
 
 def test_what_could_not_be_read_is_noted() -> None:
-    [finding] = judge(answers(lost=[{"event": "gap", "events": 3}])).findings
-    assert (finding.level, finding.text, finding.section) == ("note", "Not everything could be read: gap 3.", "lost")
+    lost = [{"event": "missing bytes", "events": 3}, {"event": UNANSWERED, "events": 2}]
+    finding, unanswered = judge(answers(lost=lost)).findings
+    expected = ("note", "Not everything could be read: missing bytes 3.", "lost")
+    assert (finding.level, finding.text, finding.section) == expected
+    assert unanswered.text == "2 requests without a response in the files."
+    diagnosis = Diagnosis(
+        [], [], 49, [Unjudged("9 bytes", "-B", unread=True)], True, Overview(CapturedTime(0, 1), 1, 1, 1)
+    )
+    assert [each.text for each in judge_captures(answers(lost=lost), diagnosis).findings] == [
+        "Not judged: 9 bytes; remedy: -B.",
+        unanswered.text,
+    ]
 
 
 def test_no_kafka() -> None:
@@ -97,4 +107,4 @@ def test_a_capture_is_judged_by_diagnose() -> None:
     sealed = [Unjudged("18 connections of TLS 1.3 to b:9093", "--key-log FILE")]
     unread = judge_captures(answers(), replace(diagnosis, findings=[], judged=False, unjudged=sealed))
     assert unread.headline == "Nothing to judge: 18 connections of TLS 1.3 to b:9093" and unread.level == "note"
-    assert unread.findings[0].text == "Not judged: 18 connections of TLS 1.3 to b:9093; remedy: --key-log FILE."
+    assert [each.text for each in unread.findings] == ["To read them: --key-log FILE."]

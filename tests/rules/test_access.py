@@ -9,10 +9,14 @@ import pytest
 
 from kcli.diagnose import Finding, diagnose
 from tests.capture.tls.traffic import Talk
-from tests.capture.wires import ACK, pcap
+from tests.capture.wires import ACK, MILLISECOND, pcap
 from tests.diagnose.captured import only, told
 from tests.rules.test_by_hand import Talk as Asking
 from tests.rules.test_by_hand import fetched, found
+
+SUITES = (
+    "AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES128-SHA256", "AES256-SHA256", "AES128-SHA", "AES256-SHA",
+)  # fmt: skip
 
 
 def test_refused_logins_are_told_once_and_not_as_churn() -> None:
@@ -111,17 +115,40 @@ def test_a_handshake_that_fails_is_nothing_that_a_key_log_helps(tmp_path: Path) 
     assert part.what.startswith("1 TLS handshake with ") and "--key-log" not in part.remedy
 
 
-@pytest.mark.parametrize(("alert", "lacking"), [(40, "cipher suite"), (70, "TLS version")])
-def test_a_hello_that_the_broker_refuses(alert: int, lacking: str, tmp_path: Path) -> None:
-    """As Kafka 4.4 answers a client that offers only suites, or versions, that it lacks: with the alert alone."""
-    talks = [Talk(tmp_path, suite="AES128-GCM-SHA256", port=41000 + number) for number in range(2)]
-    for talk in talks:
+def refused_hellos(folder: Path, suites: list[str], alert: int, every_ms: int = 700) -> list[Talk]:
+    """Connections of one host, one after another, each refused with an alert alone."""
+    talks = [Talk(folder, suite=suite, port=41000 + number) for number, suite in enumerate(suites)]
+    for number, talk in enumerate(talks):
         with contextlib.suppress(ssl.SSLWantReadError):
             talk.ends[0].do_handshake()
         talk.flush(0)
         talk.wire.add(1, ACK, bytes([0x15, 3, 3, 0, 2, 2, alert]))
-    [found] = findings(talks, tmp_path)
-    assert (found.finding, found.severity, found.evidence["connections"]) == ("tls-mismatch", "critical", 2)
+        talk.wire.packets = [each._replace(ns=each.ns + number * every_ms * MILLISECOND) for each in talk.wire.packets]
+        talk.wire.now += number * every_ms * MILLISECOND
+    return talks
+
+
+@pytest.mark.parametrize("case", ["scan", "once", "again"])
+def test_only_a_client_that_goes_on_trying_is_in_trouble(case: str, tmp_path: Path) -> None:
+    """A scanner offers another list each time; somebody tries twice by hand."""
+    suites = ["AES128-GCM-SHA256"] * {"scan": 6, "once": 2, "again": 4}[case]
+    if case == "scan":
+        suites = [":".join(SUITES[: 1 + number]) for number in range(6)]
+    [found] = findings(refused_hellos(tmp_path, suites, 40), tmp_path)
+    severity, words = {
+        "scan": ("info", "hellos of 6 sizes, 6 in 3.5 s, as a scanner sends them"),
+        "once": ("warning", "nobody goes on trying"),
+        "again": ("critical", "no Kafka traffic on them"),
+    }[case]
+    assert (found.finding, found.severity) == ("tls-mismatch", severity)
+    assert found.text.endswith(words) and ("scan of your own" in found.advice) == (case == "scan")
+
+
+@pytest.mark.parametrize(("alert", "lacking"), [(40, "cipher suite"), (70, "TLS version")])
+def test_a_hello_that_the_broker_refuses(alert: int, lacking: str, tmp_path: Path) -> None:
+    """As Kafka 4.4 answers a client that offers only suites, or versions, that it lacks: with the alert alone."""
+    [found] = findings(refused_hellos(tmp_path, ["AES128-GCM-SHA256"] * 3, alert), tmp_path)
+    assert (found.finding, found.severity, found.evidence["connections"]) == ("tls-mismatch", "critical", 3)
     assert found.text.startswith("10.0.0.1 and broker 10.0.0.2:9092 have no " + lacking + " in common: the broker ends")
 
 

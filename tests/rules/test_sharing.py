@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kcli.diagnose import diagnose
+from kcli.records.builder import build_message_set
 from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND, pcap
 from tests.diagnose.captured import only
@@ -88,6 +89,23 @@ def test_a_mirror_that_is_behind_has_no_wrong_clock(drift_ms: int, tmp_path: Pat
     mirror = writer(40009, 5, times=40, ahead_ms=-HOUR_MS, client="mirror", drift_ms=drift_ms)
     causes = [each.finding for each in found(tmp_path, mirror, writer(40000, 5, times=40))]
     assert causes == ([] if drift_ms else ["clock-skew"])
+
+
+@pytest.mark.parametrize("codec", ["gzip", "none"])
+def test_a_message_set_without_a_timestamp_tells_nothing_of_the_clock(codec: str, tmp_path: Path) -> None:
+    """Old producers leave that of the wrapper (magic 1) at 0; that is said, and is no clock that is off by decades."""
+    talk = Talk("old", 40000)
+    for number in range(12):
+        records = build_message_set([(0, b"k", b"v"), (0, b"k", b"w")], magic=1, codec=codec)
+        asked = {"acks": 1, "topicData": [{"name": "orders", "partitionData": [{"index": 0, "records": records}]}]}
+        part = {"index": 0, "baseOffset": 2 * number}
+        talk.call(0, 2, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]})
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(talk.wire.packets))
+    made = diagnose([str(path)])
+    assert "clock-skew" not in {each.finding for each in made.findings}
+    said = [each.what for each in made.unjudged if "clock of old" in each.what]
+    assert len(said) == (codec == "gzip") and all("12 compressed message sets" in each for each in said)
 
 
 def test_of_two_clocks_that_are_off_alike_the_nearer_is_told_in_either_order(tmp_path: Path) -> None:

@@ -128,16 +128,18 @@ def test_members_that_come_and_go_together_cost_a_round_each_time(flaps: bool, t
         assert not findings
 
 
-def filling(partitions: list[int], size: int = 90, port: int = 41000) -> Talk:
+def filling(
+    partitions: list[int], size: int = 90, port: int = 41000, client: str = "writer", topic: str = "orders"
+) -> Talk:
     """A producer that sends a record to these partitions in turn, 20 a second."""
-    talk = Talk("writer", port)
+    talk = Talk(client, port)
     for number in range(280):
         at = partitions[number % len(partitions)]
         asked = {"acks": 1, "timeoutMs": 1000, "topicData": [
-            {"name": "orders", "partitionData": [{"index": at, "records": batch_bytes([(b"k", b"v" * size)])}]},
+            {"name": topic, "partitionData": [{"index": at, "records": batch_bytes([(b"k", b"v" * size)])}]},
         ]}  # fmt: skip
         part = {"index": at, "errorCode": 0, "baseOffset": number}
-        talk.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]}, SECOND // 20)
+        talk.call(0, 9, asked, {"responses": [{"name": topic, "partitionResponses": [part]}]}, SECOND // 20)
     return talk
 
 
@@ -156,14 +158,29 @@ def test_a_key_that_all_records_have_leaves_the_other_partitions_empty(case: str
     assert [each.subject.get("partition") for each in findings] == ["orders-0"] * (case == "all")
 
 
-def asks_for_leaders(leaders: list[int], broker: int = 2, port: int = 41500) -> Talk:
-    """A client to which a broker says who leads the partitions of "orders"."""
+@pytest.mark.parametrize("suffix", ["repartition", "changelog", "report"])
+@pytest.mark.parametrize("constant", [True, False])
+def test_one_key_is_the_design_of_an_application_that_counts_all(suffix: str, constant: bool, tmp_path: Path) -> None:
+    """Of Kafka Streams, in its internal topics; a key that only most records have may be nobody's intention."""
+    topic, client = f"bills-total-{suffix}", "bills-7-StreamThread-1-producer"
+    sent = filling([0] if constant else [0] * 8 + [1, 2, 1], 2000, client=client, topic=topic)
+    path = tmp_path / "streams.pcap"
+    path.write_bytes(pcap(sorted([*sent.wire.packets, *asks_for_leaders([2, 2, 2], topic=topic).wire.packets])))
+    [finding] = [each for each in diagnose([str(path)]).findings if each.finding == "hot-partition"]
+    is_internal = suffix != "report"
+    assert finding.severity == ("info" if is_internal and constant else "warning")
+    assert ("stream thread" in finding.advice) == is_internal
+    assert ("all records under one key" in finding.advice) == (is_internal and constant)
+
+
+def asks_for_leaders(leaders: list[int], broker: int = 2, port: int = 41500, topic: str = "orders") -> Talk:
+    """A client to which a broker says who leads the partitions of a topic."""
     brokers = [{"nodeId": node, "host": f"10.0.0.{node}", "port": 9092} for node in sorted({*leaders})]
     parts = [{"partitionIndex": at, "leaderId": node, "replicaNodes": [node], "isrNodes": [node]}
              for at, node in enumerate(leaders)]  # fmt: skip
     answer = {"brokers": brokers, "controllerId": broker, "clusterId": f"cluster of {broker}",
-              "topics": [{"name": "orders", "partitions": parts}]}  # fmt: skip
-    return Talk("looker", port, broker).call(3, 8, {"topics": [{"name": "orders"}]}, answer)
+              "topics": [{"name": topic, "partitions": parts}]}  # fmt: skip
+    return Talk("looker", port, broker).call(3, 8, {"topics": [{"name": topic}]}, answer)
 
 
 def test_a_capture_without_a_leader_does_not_tell_how_even_its_topic_is(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import click
 
 from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import checked_lines, finding_lines, text_lines
+from kcli.cli.diagnose.text import checked_lines, finding_lines, says_why, text_lines
 from kcli.cli.options.filter import choosing_findings, filter_of_times, words_of
 from kcli.cli.options.inputs import files_argument, format_option, port_option, quiet_option, read_of, reading_options
 from kcli.cli.options.metrics import metrics_option, metrics_socket
@@ -111,7 +111,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
             write(found)
     if found.unknown and options["format_"] != "text" and not options["quiet"]:
         note(f"kcli: {unknown_text(found.unknown)}")
-    if found.damage is not None:
+    out = sys.stdout if options["format_"] == "text" and not options["output"] else None
+    if found.damage is not None and not says_why(found, out):
         raise found.damage
     if decoder is not None:
         decoder.raise_failure()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
+from kcli.capture.nothing import NothingReadError
 from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.commands import ShownCommand
+from kcli.cli.terminal.console import is_terminal
 from kcli.cli.terminal.lines import joined, paint
 from kcli.counting import counted
 from kcli.diagnose.finding_text import (
@@ -80,6 +83,14 @@ def checked_lines(found: Diagnosis, room: int | None) -> Iterator[str]:
         yield from broken(f"not judged: {unjudged_text(part)}", room, "  ")
         if part.see:
             yield from ShownCommand("see:", part.see).lines(room, "  ")
+
+
+def says_why(found: Diagnosis, out: IO[str] | None) -> bool:
+    """Return whether the lines printed on a terminal say already why nothing could be judged. out: where; None: to a
+    file.
+    """
+    is_said = isinstance(found.damage, NothingReadError) and bool(found.unjudged)
+    return is_said and out is not None and is_terminal(out) and is_terminal(sys.stderr)
 
 
 def servers_texts(size: Overview) -> Iterator[str]:

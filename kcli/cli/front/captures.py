@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.capture.io.capture_files import captures_in
 from kcli.cli.decode.pcap.command import reading
-from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines, servers_texts
+from kcli.cli.diagnose.text import checked_lines, clients_text, finding_lines, says_why, servers_texts
 from kcli.cli.front.screens import NEXT, next_lines
 from kcli.cli.options.inputs import read_of
 from kcli.cli.stats.table import rate_text, time_text
@@ -55,7 +55,7 @@ def captures_screen(files: Sequence[str], options: dict[str, Any]) -> int:
     shown = {"colour": shows_colour(sys.stdout), "read_once": any(map(is_read_once, files))}
     for line in screen(found, title, words, terminal_room(None), **shown):
         print_line(line)
-    if found.damage is not None:
+    if found.damage is not None and not says_why(found, sys.stdout):
         raise found.damage
     return 1 if found.is_grave else 0 if found.judged else InputError.exit_code
 

@@ -24,6 +24,7 @@ cdef struct Sent:
 cdef struct Hole:
     uint32_t start, end
     uint64_t ts
+    uint16_t id                # identification of the packet behind it; 0: it has none
 
 
 # The figures of one end of a connection. Times are ns since 1970; 0: never.
@@ -39,6 +40,8 @@ cdef struct Sender:
     uint64_t[ID_WORDS] ids
     bint ids_vary              # there were two; a single one may be in all of its packets
     bint ids_repeat            # they do not identify packets, as new ones repeat old ones
+    uint16_t sent_id           # that of the latest packet with new data
+    uint32_t id_rises, id_falls    # how often it was above, and below, the one before
     uint64_t last_ts, data_ts, window_ts, syn_ts, fin_ts, rst_ts
     uint64_t segments, bytes, data_segments, resent, holes, out_of_order, duplicate_acks, sacks, repeats, zero_windows
     uint64_t zero_ns

@@ -25,7 +25,10 @@ cdef enum:
     FARTHEST = 1 << 28      # bytes between two sequence numbers of one stream
     TWICE_NS = 500000       # repeated sooner: captured twice, not sent twice
     SYN_NS = 100000000      # the same for a SYN, which is retransmitted after a second (RFC 6298)
-    REORDER_NS = 3000000    # a hole filled within this time was packets out of order
+    REORDER_NS = 3000000    # a hole filled within this time was packets out of order, unless identifications tell
+    RISES = 4               # identifications count packets if they rise at least this often, and hardly ever fall
+    FALLS_IN = 16
+    TRIPS = 8               # measured round trips that make the shortest one credible
     TALK_WIDTH = 7
     SENDER_WIDTH = 31
     ALERT = 0x15            # types of TLS records
@@ -347,10 +350,11 @@ cdef void note_bytes(Talk* talk, Sender* own, const Segment* s) noexcept:
         return
     if distance < 0:
         if s.length:
-            note_repeated(own, s, end)
+            note_repeated(own, &talk.by[1 - s.sender], s, end)
         if ahead(end, own.next) > 0:
             own.next = end
         return
+    note_order(own, s)
     if distance > 0:
         note_hole(own, s)
     if own.heard and ahead(own.acked, s.seq) > 0:
@@ -373,14 +377,46 @@ cdef void note_early(Sender* own, const Segment* s, uint32_t end) noexcept:
         own.early_ts = 0
 
 
-cdef void note_repeated(Sender* own, const Segment* s, uint32_t end) noexcept:
-    """Note a segment before the stream's end: it fills a hole, or was retransmitted."""
+cdef void note_order(Sender* own, const Segment* s) noexcept:
+    """Note whether the identification of a packet with new data is above that of the one before."""
+    if not s.id:
+        return
+    if own.sent_id:
+        if <int16_t>(s.id - own.sent_id) > 0:
+            own.id_rises += 1
+        else:
+            own.id_falls += 1
+    own.sent_id = s.id
+
+
+cdef bint counts_packets(const Sender* own) noexcept:
+    """Return whether identifications rise with each packet, as those of Linux and Windows do, and tell their order."""
+    return own.id_rises >= RISES and own.id_falls * FALLS_IN <= own.id_rises
+
+
+cdef bint is_late(const Sender* own, const Sender* other, const Segment* s, uint16_t later, uint64_t wait) noexcept:
+    """Return whether a segment that fills a hole was sent before the packet behind the hole, and overtaken: it was not
+    retransmitted. later: that packet's identification. wait: how long the hole was open. A sender can fill a hole only
+    after the receiver's acknowledgement has come to it.
+    """
+    cdef int64_t trip = 0
+    if s.id and later and counts_packets(own):
+        return <int16_t>(s.id - later) < 0
+    if own.sampled >= TRIPS and other.sampled >= TRIPS:
+        trip = own.least_ns + other.least_ns
+    return wait < <uint64_t>max(trip, <int64_t>REORDER_NS)
+
+
+cdef void note_repeated(Sender* own, const Sender* other, const Segment* s, uint32_t end) noexcept:
+    """Note a segment before the stream's end: it fills a hole, or was retransmitted, or comes after its repetition."""
     cdef int i
     cdef uint64_t wait
+    cdef bint late
     for i in range(own.gap_count):
         if ahead(s.seq, own.gaps[i].end) >= 0 or ahead(end, own.gaps[i].start) <= 0:
             continue
         wait = s.ts - own.gaps[i].ts if s.ts > own.gaps[i].ts else 0
+        late = is_late(own, other, s, own.gaps[i].id, wait)
         if ahead(s.seq, own.gaps[i].start) <= 0 and ahead(end, own.gaps[i].end) >= 0:
             own.gap_count -= 1
             own.gaps[i] = own.gaps[own.gap_count]
@@ -388,10 +424,13 @@ cdef void note_repeated(Sender* own, const Segment* s, uint32_t end) noexcept:
             own.gaps[i].start = end
         else:
             own.gaps[i].end = s.seq
-        if wait < REORDER_NS:
+        if late:
             own.out_of_order += 1
         else:
             count_resent(own, wait)
+        return
+    if s.id and counts_packets(own) and <int16_t>(s.id - own.sent_id) < 0:
+        own.out_of_order += 1
         return
     count_resent(own, s.ts - own.data_ts if own.data_ts and s.ts > own.data_ts else 0)
     own.data_ts = s.ts
@@ -407,7 +446,7 @@ cdef void count_resent(Sender* own, uint64_t wait) noexcept:
 cdef void note_hole(Sender* own, const Segment* s) noexcept:
     cdef int at = own.gap_count if own.gap_count < HOLES else HOLES - 1
     own.holes += 1
-    own.gaps[at].start, own.gaps[at].end, own.gaps[at].ts = own.next, s.seq, s.ts
+    own.gaps[at].start, own.gaps[at].end, own.gaps[at].ts, own.gaps[at].id = own.next, s.seq, s.ts, s.id
     own.gap_count = at + 1
 
 

@@ -7,11 +7,15 @@ from kcli.rules.rule import OF_TOPIC, Rule
 # a batch of 16 kB and more (KIP-794).
 # A capture without the traffic of a broker that leads partitions of the topic lacks what is written there, so the rule
 # reports that it cannot judge the topic.
+# A Kafka Streams application that groups by one constant key fills one partition of its own internal topics: that is
+# its design. If the key only has a favourite, the application's author may not know.
+INTERNAL = """t.client_id LIKE '%-StreamThread-%-producer'
+            AND (t.topic LIKE '%-repartition' OR t.topic LIKE '%-changelog')"""
 RULE = Rule(
     finding="hot-partition",
     title="partitions that get far more than their share",
     when="batches >= 40 AND seconds >= 3",
-    sql="""
+    sql=f"""
 WITH sent AS (
   SELECT client_id, topic, partition, sum(size_in_bytes) AS bytes, sum(records) AS records, count(*) AS batches,
          count(DISTINCT floor(ns / 1000000000)) AS active, min(ns) AS began_ns, max(ns) AS ended_ns
@@ -57,6 +61,14 @@ SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS parti
        greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
        t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 1e2 * t.most / t.bytes AS percent,
        1e2 / greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS fair_percent, t.most AS weight,
+       CASE WHEN t.used = 1 AND {INTERNAL} THEN 'info' ELSE 'warning' END AS severity,
+       CASE WHEN {INTERNAL}
+            THEN concat(CASE WHEN t.used = 1
+                             THEN 'nothing, if the application is to put all records under one key, as in a total; '
+                             ELSE '' END,
+                        'one stream thread does the work of a partition: to spread it, group by a finer key first '
+                        '(selectKey, groupBy), and combine those results')
+            END AS advised,
        CASE WHEN a.brokers IS NOT NULL
             THEN concat('how evenly ', t.client_id, ' writes to ', t.topic, ': no connection to broker ', a.brokers,
                         ', which leads partitions of it, is in the capture') END AS unseen,
