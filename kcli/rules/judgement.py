@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,7 +72,7 @@ def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
     rows = [(rule, row) for rule, row in rule_rows if not row.get("unseen")]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
-    name_absent(every)
+    name_absent(every, {id(each) for each, (_, row) in zip(every, rows, strict=True) if row.get("hidden")})
     name_settings(tables, every)
     captured = [*tables.ask("SELECT first_ns, last_ns FROM stretches ORDER BY first_ns")] if len(every) > 1 else []
     firsts, lasts = ([each[name] for each in captured] for name in ("first_ns", "last_ns"))
@@ -94,14 +94,16 @@ def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
     return judgement
 
 
-def name_absent(found: Sequence[Finding]) -> None:
-    """Add to what each finding rules out the other causes of which nothing is found about its names."""
+def name_absent(found: Sequence[Finding], hidden: Collection[int] = ()) -> None:
+    """Add to what each finding rules out the other causes of which nothing is found about its names. hidden: ids of
+    findings whose traffic can't be read, so that nothing is ruled out.
+    """
     absent = {rule.finding: rule.absent for rule in RULES}
     by_finding: dict[str, list[Finding]] = {}
     for each in found:
         by_finding.setdefault(each.finding, []).append(each)
     for each in found:
-        others = absent[each.finding]
+        others = {} if id(each) in hidden else absent[each.finding]
         found_words = {others[name] for name in others if any(related(each, it) for it in by_finding.get(name, ()))}
         words = [word for word in dict.fromkeys(others.values()) if word not in found_words]
         if words:

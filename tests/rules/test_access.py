@@ -174,3 +174,21 @@ def findings(talks: list[Talk], folder: Path) -> list[Finding]:
     path = folder / "talks.pcap"
     path.write_bytes(pcap(sorted(packets, key=lambda packet: packet.ns), nano=True))
     return diagnose([str(path)]).findings
+
+
+@pytest.mark.parametrize("times", [30, 8])
+def test_connections_in_tls_without_keys_are_counted_by_host(times: int, tmp_path: Path) -> None:
+    """Nobody knows their clients, nor whether their logins are refused; so nothing of that is ruled out."""
+    talks = [Talk(tmp_path, port=41000 + number) for number in range(times)]
+    for number, talk in enumerate(talks):
+        talk.shake_hands().say(0, b"x" * 40).say(1, b"y" * 40)
+        talk.wire.close()
+        start = number * 300 * MILLISECOND
+        talk.wire.packets = [each._replace(ns=each.ns + start) for each in talk.wire.packets]
+    path = tmp_path / "sealed.pcap"
+    path.write_bytes(pcap(sorted(packet for talk in talks for packet in talk.wire.packets)))
+    findings = diagnose([str(path)]).findings
+    assert [each.finding for each in findings] == ["connection-churn"] * (times == 30)
+    for each in findings:
+        assert each.subject == {"host": "10.0.0.1"} and each.evidence["connections"] == 30
+        assert "in TLS without keys" in each.text and "logins" not in each.ruled_out

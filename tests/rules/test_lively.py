@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from kcli.diagnose import diagnose
 from tests.capture.messages import request, response
-from tests.capture.wires import MILLISECOND, Wire
+from tests.capture.wires import MILLISECOND, Wire, pcap
 from tests.records.slips.making import batch_bytes, checked
 from tests.rules.test_beside import named, outage
-from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, fetched, found, joining, told
+from tests.rules.test_by_hand import SECOND, Talk, beat_and_write, fetched, found, joining, produced, told
 from tests.rules.test_sharing import later
 
 
@@ -137,3 +138,22 @@ def test_a_lone_member_that_takes_up_new_topics_disturbs_nobody(grows: bool, tmp
         sync = {**who, "generationId": number, "protocolType": "consumer", "protocolName": "range", "assignments": []}
         talk.call(14, 5, sync, {"protocolType": "consumer", "protocolName": "range", "assignment": data}, 2 * SECOND)
     assert [each.finding for each in found(tmp_path, talk)] == ([] if grows else ["rebalance-storm"])
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_thread_of_kafka_streams_whose_producer_writes_on_is_not_stuck(works: bool, tmp_path: Path) -> None:
+    """The records of one poll take it longer than the capture; how far it has come is not known, and that is said."""
+    name = "bills-1-StreamThread-1"
+    reader, member, source = Talk(f"{name}-consumer", 41000), Talk(f"{name}-consumer", 41001), Talk("source", 41002)
+    thread = Talk(f"{name}-producer", 41003)
+    given(member, held=True)
+    fetched(reader, 20)
+    member.wire.now += 10 * SECOND
+    beat_and_write(member, source, "sink-1", 30)
+    produced(thread, 60 if works else 20, 0, "bills-out")
+    path = tmp_path / "streams.pcap"
+    talks = (reader, member, later(source, 10 * SECOND), later(thread, 8 * SECOND))
+    path.write_bytes(pcap(sorted(packet for talk in talks for packet in talk.wire.packets)))
+    made = diagnose([str(path)])
+    assert ("consumer-stuck" in {each.finding for each in made.findings}) != works
+    assert len([each for each in made.unjudged if f"how far {name}-consumer" in each.what]) == works

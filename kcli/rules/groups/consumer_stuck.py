@@ -20,6 +20,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # repeat a commit, it may still work on its records. A rejected heartbeat is no sign of life, as its sender is no
 # member (its instance id is held by another one, KIP-848), and gets no records. Records that come just before it goes
 # on may be what it waited for. A member of a share group that acknowledges (it may renew its locks, KIP-1222) works.
+# So does a thread of Kafka Streams whose producer writes on: the records of one poll may take it longer than all of
+# this capture.
 READS = "('FETCH', 'SHARE_FETCH', 'SHARE_ACKNOWLEDGE')"
 RULE = Rule(
     finding="consumer-stuck",
@@ -359,6 +361,16 @@ unknown AS (
     AND m.client_id NOT IN (SELECT client_id FROM never_read)
     AND m.client_id NOT IN (SELECT client_id FROM asked WHERE assignment IS NOT NULL OR api = 'JOIN_GROUP')
 ),
+threads AS (
+  SELECT i.client_id, i.from_ns
+  FROM idle i
+  JOIN calls c
+    ON c.client_id = regexp_replace(i.client_id, '-consumer$', '-producer') AND c.api = 'PRODUCE'
+    AND c.ns BETWEEN i.from_ns AND i.to_ns
+  WHERE i.client_id LIKE '%-StreamThread-%-consumer'
+  GROUP BY i.client_id, i.from_ns, i.to_ns
+  HAVING max(c.ns) >= i.from_ns + (i.to_ns - i.from_ns) / 2
+),
 found AS (SELECT client_id FROM idle UNION ALL SELECT client_id FROM mute)
 SELECT i.client_id, b.group_id, i.fetches, b.heartbeats, (i.to_ns - i.from_ns) / 1e9 AS idle_seconds,
        coalesce(g.produced, 0) AS produced, i.resumed,
@@ -387,6 +399,7 @@ LEFT JOIN pace p ON i.client_id = p.client_id
 WHERE b.heartbeats >= 3 AND i.to_ns - i.from_ns > coalesce(2 * last_bytes / bytes_per_ns, 0)
   AND coalesce(c.commits, 0) = 0 AND 2 * coalesce(without_ns, 0) < i.to_ns - i.from_ns
   AND (coalesce(g.produced, 0) > 0 OR coalesce(o.other_fetches, 0) > 0)
+  AND i.client_id NOT IN (SELECT client_id FROM threads)
 UNION ALL
 SELECT client_id, group_id, 0, heartbeats, (to_ns - from_ns) / 1e9, produced, false,
        ': nobody of the group asks for those partitions', 'no Fetch, no new commit in all the capture', 0, topics, 0,
@@ -401,6 +414,15 @@ SELECT client_id, group_id, 0, heartbeats, NULL, NULL, false, NULL, NULL, NULL, 
               'it is to read was said before the capture'),
        concat('a capture that begins before it joins; its lag: kafka-consumer-groups.sh --describe --group ', group_id)
 FROM unknown
+UNION ALL
+SELECT t.client_id, group_id, 0, heartbeats, NULL, NULL, false, NULL, NULL, NULL, NULL, NULL, NULL, from_ns,
+       last_beat_ns, NULL, NULL, NULL, NULL,
+       concat('how far ', t.client_id, ' of group ', group_id,
+              ' has come: its producer writes, and it neither fetches nor commits for ',
+              CAST(round((last_beat_ns - from_ns) / 1e9) AS BIGINT), ' s: it works on what it has'),
+       concat('a longer capture; its lag: kafka-consumer-groups.sh --describe --group ', group_id)
+FROM threads t JOIN beats b ON t.client_id = b.client_id
+WHERE heartbeats >= 3
 """,
     subject={"client": "client_id", "group": "group_id"},
     evidence=(

@@ -61,17 +61,20 @@ opened AS (
   FROM late l
   JOIN begun b ON b.producer_id = l.producer_id AND b.since_ns = l.since_ns AND b.step_ns IS NULL
 )
-SELECT transactional_id, client_id, count(*) AS refused, array_agg(DISTINCT error) AS errors,
+SELECT o.transactional_id, client_id, count(*) AS refused, array_agg(DISTINCT error) AS errors,
        array_agg(DISTINCT api) AS apis, max(timeout_ms) AS transaction_timeout_ms,
        max(ns - opened_ns) / 1e9 AS open_seconds, min(ns) AS first_ns, max(ns) AS last_ns, count(*) AS weight,
-       (
-         SELECT count(*)
-         FROM transaction_requests e
-         WHERE e.transactional_id = o.transactional_id AND e.api = 'END_TXN' AND e.error IS NULL
-       ) AS ended
+       coalesce(max(ended), 0) AS ended
 FROM opened o
+LEFT JOIN (
+  SELECT transactional_id, count(*) AS ended
+  FROM transaction_requests
+  WHERE api = 'END_TXN' AND error IS NULL
+  GROUP BY transactional_id
+) AS e
+  ON o.transactional_id = e.transactional_id
 WHERE (ns - opened_ns) / 1e6 >= timeout_ms
-GROUP BY transactional_id, client_id
+GROUP BY o.transactional_id, client_id
 """,
     rests_on=("late",),
     subject={"transactionalId": "transactional_id", "client": "client_id"},

@@ -11,7 +11,9 @@ from kcli.diagnose.store import FactStore
 from kcli.rules import RULES
 from kcli.rules.heads import parts_of
 from kcli.tables.duckdb_engine import SOURCES
+from tests.capture.wires import pcap
 from tests.diagnose.captured import DATA
+from tests.rules.test_transaction_timeout import writer
 
 
 def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -50,12 +52,28 @@ def asked(spark: Any, sql: str) -> list[dict[str, Any]]:
         ("busy-fetch", "busy-fetch-pricing"),
         ("slow-network", "slow-network-reports"),
         ("invalid-record", "invalid-record-profiles"),
+        ("commit-per-record", "commit-per-record-letters"),
+        ("connection-churn", "connection-churn-cron"),
+        ("hot-partition", "hot-partition-events"),
+        ("clock-skew", "clock-skew-basement"),
     ],
 )
 def test_spark_answers_as_duckdb_does(finding: str, capture: str, spark: Any, tmp_path: Path) -> None:
+    assert_alike(finding, DATA / f"{capture}.pcap.zst", spark, tmp_path)
+
+
+def test_a_cause_of_which_there_is_no_sample(spark: Any, tmp_path: Path) -> None:
+    """transaction-timeout: Spark takes no correlated subquery beside aggregates."""
+    path = tmp_path / "late.pcap"
+    path.write_bytes(pcap(writer([0.2, 6, 0.2, 7, 8], 47, adds=True).wire.packets))
+    assert_alike("transaction-timeout", path, spark, tmp_path)
+
+
+def assert_alike(finding: str, path: Path, spark: Any, tmp_path: Path) -> None:
+    """Assert that Spark answers a rule's query over a capture as DuckDB does."""
     [rule] = [each for each in RULES if each.finding == finding]
     with FactStore() as store:
-        read_facts([str(DATA / f"{capture}.pcap.zst")], store, lambda _count: None, {})
+        read_facts([str(path)], store, lambda _count: None, {})
         expected = in_order(store.ask(rule.sql))
         for table in store.made & {*SOURCES.findall(rule.sql)}:
             store.execute(f"COPY (SELECT * FROM {table}) TO '{tmp_path / table}.parquet'")
