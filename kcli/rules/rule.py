@@ -60,11 +60,11 @@ class Rule:
     """A rule finds one cause: its SQL returns a row for each finding, on DuckDB and Spark.
 
     finding: the id of its findings. when: a condition on the row of `signs`; the rule is asked only if it holds. sql: a
-    query over the tables of `prepared`, with these optional columns: `severity`, `look`, `advised` and `told` replace
-    `severity`, `see`, `advice` and `text`; `first_ns` and `last_ns` are the start and end of the evidence; `ends` has
-    the client addresses to show, instead of all; `spares` has the findings that this row does not explain, and `stands`
-    those that do not explain it, with commas; `hidden` is true if the traffic could not be read, so that `absent` rules
-    nothing out. `unseen` says what of the capture the rule can't judge, and `remedy` what
+    query over the tables of `prepared`, with these optional columns: `severity`, `look`, `advised` and `sentence`
+    replace `severity`, `see`, `advice` and `text`; `first_ns` and `last_ns` are the start and end of the evidence;
+    `ends` has the client addresses to show, instead of all; `spares` has the findings that this row does not explain,
+    and `stands` those that do not explain it, with commas; `hidden` is true if the traffic could not be read, so that
+    `absent` rules nothing out. `unseen` says what of the capture the rule can't judge, and `remedy` what
     to do: such a row is no finding. A column `*_at` is a time in ns, which texts show as a time of day. `connection` is
     only a key: the table `link_ends` has its addresses.
     subject: kind -> column. evidence: columns that the finding shows under the same names.
@@ -122,7 +122,7 @@ def finding_of(
         | at.as_evidence(),
         in_number(row.get("advised") or rule.advice, row, texts).format_map(words),
         in_number(
-            row.get("told") or (rule.text if row.get("ends") else located(rule, clients, known)), row, texts
+            row.get("sentence") or (rule.text if row.get("ends") else located(rule, clients, known)), row, texts
         ).format_map(named_texts),
         in_number(rule.ruled_out, row, texts).format_map(named_texts),
         command(row.get("look") or rule.see, texts) if rule.see else "",

@@ -111,8 +111,8 @@ def diagnose(files: tuple[str, ...], **options: Any) -> int:
             write(found)
     if found.unknown and options["format_"] != "text" and not options["quiet"]:
         note(f"kcli: {unknown_text(found.unknown)}")
-    out = sys.stdout if options["format_"] == "text" and not options["output"] else None
-    if found.damage is not None and not says_why(found, out):
+    shown = sys.stdout if options["format_"] == "text" and not options["output"] else None
+    if found.damage is not None and not says_why(found, shown):
         raise found.damage
     if decoder is not None:
         decoder.raise_failure()

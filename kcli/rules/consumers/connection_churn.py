@@ -70,7 +70,7 @@ SELECT clients, host, CASE WHEN ids > 1 THEN ids END AS ids,
             ELSE '' END AS not_so,
        CASE WHEN host IS NOT NULL
             THEN '{{host}}: {{connections}} connections in {{seconds}} s{{of_time}}, in TLS without keys (of clients '
-                 'that nobody knows), each closed after {{median_seconds}} s' END AS told,
+                 'that nobody knows), each closed after {{median_seconds}} s' END AS sentence,
        CASE WHEN host IS NOT NULL
             THEN 'find the program on {{host}} (ss -tnp; the broker''s log has refused logins, which look the same): '
                  'it should keep one producer or consumer for its life; --key-log FILE shows its requests'
