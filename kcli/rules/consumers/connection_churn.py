@@ -8,7 +8,8 @@ from kcli.rules.windows import OF_TIME, busy_windows
 # id of their own get a number from their library (Java's producer-1, producer-2): many such ids that end soon are one
 # program. A job with several clients, or a test, opens many connections at once. If it is idle most of the time, its
 # starts count: there has to be one every few seconds. In TLS without keys nobody knows the client ids: all connections
-# of a host whose handshake succeeded count together.
+# of a host whose handshake succeeded count together. They may be many programs that each connect once, so that is an
+# info.
 LISTED = 20
 RULE = Rule(
     finding="connection-churn",
@@ -77,7 +78,8 @@ SELECT clients, host, CASE WHEN ids > 1 THEN ids END AS ids,
             END AS advised,
        CASE WHEN host IS NOT NULL
             THEN 'sql "SELECT connection, timestamp, reason FROM undecodable WHERE event = ''not-kafka''" {{files}}'
-            END AS look, host IS NOT NULL AS hidden
+            END AS look, host IS NOT NULL AS hidden,
+       CASE WHEN host IS NULL THEN 'warning' ELSE 'info' END AS severity
 FROM summed s JOIN names n ON s.client_id = n.client_id
 WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= seconds)
   AND seconds >= CASE WHEN all_seconds > seconds + 1 THEN 10 ELSE 5 END
