@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 EPOCHS = "leader-epoch-checkpoint"
+OFFSET_DIGITS = 20
 
 
 def base_offset_of(name: str) -> int:
-    """Return the offset in a segment file's name; 0 if it has none."""
+    """Return the offset in the name of a segment or of a file beside it; 0 for other names, such as 1629.bin or
+    /dev/fd/63. Kafka writes offsets with 20 digits.
+    """
     stem = PurePath(name).name.partition(".")[0]
-    return int(stem) if stem.isdigit() else 0
+    is_offset = stem.isascii() and stem.isdigit() and (len(stem) == OFFSET_DIGITS or kind_of(name) is not None)
+    return int(stem) if is_offset else 0
 
 
 def kind_of(name: str) -> str | None:

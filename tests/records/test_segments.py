@@ -16,6 +16,9 @@ def producers(*entries: tuple[int, ...], crc: int | None = None) -> bytes:
 
 def test_names() -> None:
     assert base_offset_of(f"a/b/{NAME}.log") == 100 and base_offset_of("x.log") == 0
+    others = ("1629.bin", "/dev/fd/63", "².log", "20261129.log.pcap")  # a name that is no segment's says no offset
+    assert base_offset_of("7.log") == 7 and base_offset_of(f"{NAME}.log.gz") == 100
+    assert [base_offset_of(name) for name in others] == [0, 0, 0, 0]
     kinds = [kind_of(f"{NAME}.{end}") for end in ("log", "index", "timeindex", "txnindex", "snapshot", "deleted")]
     assert kinds == ["log", "index", "timeindex", "txnindex", "snapshot", None]
     assert kind_of("d/leader-epoch-checkpoint") == "leader-epoch-checkpoint" and kind_of("partition.metadata") is None

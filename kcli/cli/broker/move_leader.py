@@ -77,7 +77,7 @@ def move_leader(
 
 def parse(text: str) -> tuple[str, int | None]:
     topic, colon, index = text.partition(":")
-    if not topic or (colon and not index.isdigit()):
+    if not topic or (colon and not index.isdecimal()):
         raise UsageError(f"{text}: TOPIC or TOPIC:PARTITION expected")
     return topic, int(index) if colon else None
 

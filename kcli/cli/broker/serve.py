@@ -206,7 +206,7 @@ def wanted_topic(text: str) -> tuple[str, int | None]:
     fault = name_fault(name) or ("this is the name of the metadata log" if name == CLUSTER_METADATA else None)
     if fault:
         raise UsageError(f"--topic {text}: {fault}")
-    if count and not (count.isdigit() and int(count)):
+    if count and not (count.isdecimal() and int(count)):
         raise UsageError(f"--topic {text}: NAME or NAME:PARTITIONS expected")
     return name, int(count) if count else None
 

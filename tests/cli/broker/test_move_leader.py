@@ -5,7 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from kcli.broker.embedded import embedded_broker
+from kcli.cli.main import main
+
+
+def test_a_partition_that_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("t:x", "t:²", ":1"):
+        assert main(["broker", "move-leader", "--bootstrap", "127.0.0.1:1", text]) == 2
+        assert f"{text}: TOPIC or TOPIC:PARTITION expected" in capsys.readouterr().err
 
 
 def test_the_command_moves_leaders() -> None:

@@ -111,6 +111,7 @@ def test_three_nodes_have_three_ports() -> None:
         (["--fault", "error=NOPE"], 2, "no such error"),
         (["--topic", "a b"], 2, "--topic a b"),
         (["--topic", "a:x"], 2, "NAME or NAME:PARTITIONS"),
+        (["--topic", "a:²"], 2, "NAME or NAME:PARTITIONS"),  # a digit that is no number
         (["--release", "1.x"], 2, "release"),
         (["--from", "missing.pcap"], 3, "missing.pcap"),
         (["--host", "203.0.113.1"], 4, "cannot listen"),
