@@ -254,6 +254,10 @@ class MessageCodec(Grammar):
             return b""
         return dumps(partial_json(spans, form) | {TRAILING: redacted(len(data) - end)}).encode()
 
+    def without_values(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return a decoded message, or {} where JSON hides its values: see `json_without_values`."""
+        return {} if self.guarded and TRAILING in value and self.is_damage(value[TRAILING]) else value
+
     def is_damage(self, rest: Buffer) -> bool:
         """Return whether the bytes after a message show that it was misread. An additional tag section does not, as
         some clients send one.

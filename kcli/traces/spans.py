@@ -126,7 +126,7 @@ def common(exchange: Exchange) -> dict[str, Any]:
         "kcli.correlation_id": exchange.correlation_id,
         "kcli.request_bytes": exchange.request_bytes,
         "kcli.response_bytes": exchange.response_bytes,
-        "kcli.throttle_ms": (exchange.response or {}).get("throttleTimeMs") or None,
+        "kcli.throttle_ms": (exchange.shown_response or {}).get("throttleTimeMs") or None,
     }
 
 
@@ -139,13 +139,13 @@ def of_messages(exchange: Exchange, messages: Messages, topic: str | None) -> di
         "messaging.batch.message_count": messages.number or None,
         "messaging.kafka.offset": messages.offset,
         "messaging.kafka.message.tombstone": messages.tombstone or None,
-        "messaging.consumer.group.name": (exchange.request or {}).get("groupId") or None,
+        "messaging.consumer.group.name": (exchange.shown_request or {}).get("groupId") or None,
     }
 
 
 def topics_asked(exchange: Exchange) -> dict[str, None]:
     """Return the topics named in a request without records."""
-    found = (exchange.request or {}).get("topics")
+    found = (exchange.shown_request or {}).get("topics")
     named = (each.get("name") or each.get("topic") for each in found or () if isinstance(each, dict))
     return {each: None for each in named if isinstance(each, str)}
 

@@ -12,6 +12,7 @@ from kcli.capture.sinks import Values
 from kcli.records import build_batch
 from kcli.traces.exporting import broker_times, export
 from kcli.traces.spans import context_in
+from tests.capture.messages import request, response
 from tests.capture.wires import MILLISECOND, pcap
 from tests.rules.test_by_hand import Talk
 
@@ -137,3 +138,14 @@ def test_the_same_capture_gives_the_same_spans(samples: Path) -> None:
 def test_what_is_no_trace_context(text: str) -> None:
     assert context_in([{"key": "traceparent", "value": text}]) is None
     assert context_in([{"key": "traceparent", "value": {"base64": "AA=="}}]) is None
+
+
+def test_values_that_json_hides_are_in_no_span(tmp_path: Path) -> None:
+    """Bytes behind an answer with secrets say that it was misread: the throttle time may be a part of a secret."""
+    for behind, throttled in ((b"", 7), (b"\1", None)):
+        talk = Talk()
+        talk.wire.client(request(38, 1, 1, {"renewers": [], "maxLifetimeMs": 1}))
+        frame = response(38, 1, 1, {"throttleTimeMs": 7})[4:] + behind
+        talk.wire.server(len(frame).to_bytes(4, "big") + frame)
+        [(_, span)] = spans_of(captured(tmp_path, talk))
+        assert values(span.attributes).get("kcli.throttle_ms") == throttled

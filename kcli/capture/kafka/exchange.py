@@ -10,6 +10,7 @@ from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event, Link
 from kcli.core.capture.exchange_json import codes_in
 from kcli.errors import DecodeError
+from kcli.grammar import messages
 from kcli.grammar.request_start import PREFIX, client_id_of
 from kcli.jsontext import dumps, loads
 from kcli.schemas.apikeys import CONTROLLED_SHUTDOWN, ENVELOPE
@@ -254,6 +255,20 @@ class Exchange:
         except DecodeError as error:
             self.fail("server", self.response_ns or 0, self.response_frame, error)
             return None
+
+    @property
+    def shown_request(self) -> dict[str, Any] | MaybeNone:
+        """The request's body; {} if JSON hides its values, as a misread secret may be in any of them."""
+        if not self.request:
+            return self.request
+        return messages.request(self.api_key, self.api_version, self.bodies.dialect).without_values(self.request)
+
+    @property
+    def shown_response(self) -> dict[str, Any] | None:
+        """The response's body; {} if JSON hides its values, as a misread secret may be in any of them."""
+        if not self.response:
+            return self.response
+        return messages.response(self.api_key, self.api_version, self.bodies.dialect).without_values(self.response)
 
     @property
     def opened_response(self) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """A client opens a new connection for each piece of work."""
 
 from kcli.rules.prepared import CLIENT_END, SERVER_END
-from kcli.rules.rule import Rule
+from kcli.rules.rule import NOT_KAFKA, Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
 # Half of the connections have to be short: other processes with the same client id may keep theirs. Clients without an
@@ -77,8 +77,7 @@ SELECT clients, host, CASE WHEN ids > 1 THEN ids END AS ids,
                  'it should keep one producer or consumer for its life; --key-log FILE shows its requests'
             END AS advised,
        CASE WHEN host IS NOT NULL
-            THEN 'sql "SELECT connection, timestamp, reason FROM undecodable WHERE event = ''not-kafka''" {{files}}'
-            END AS look, host IS NOT NULL AS hidden,
+            THEN '{NOT_KAFKA.replace("'", "''")}' END AS look, host IS NOT NULL AS hidden,
        CASE WHEN host IS NULL THEN 'warning' ELSE 'info' END AS severity
 FROM summed s JOIN names n ON s.client_id = n.client_id
 WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= seconds)

@@ -14,9 +14,6 @@ from kcli.cli.decode.pcap.summaries.topic_partitions import (
     topics_of,
 )
 from kcli.counting import counted, singular
-from kcli.grammar import messages
-from kcli.grammar.codec import TRAILING
-from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_code, error_name
 
 OFFSET_OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
@@ -31,16 +28,13 @@ def summarize(exchange: Exchange) -> tuple[str, str]:
     """
     if not exchange.bodies.knows(exchange.api_key, exchange.api_version):
         return "not in the tables", ""
-    request, response = exchange.request, exchange.response
+    request, response = exchange.shown_request, exchange.shown_response
     if request is None:
         what = NOT_DECODED if exchange.cut.request is None else "cut off"
         return f"request {what}", cut_text(exchange)
-    api = catalog(exchange.bodies.dialect).apis[exchange.api_key]
-    shown = without_values(exchange, api.request, request)
-    response = response and without_values(exchange, api.response, response)
     # An API's own function relies on the request's fields.
-    summary = SUMMARIES.get(exchange.api_name, anything) if shown is request else anything
-    request_text, response_text = summary(shown, response or {})
+    summary = SUMMARIES.get(exchange.api_name, anything) if request is exchange.request else anything
+    request_text, response_text = summary(request, response or {})
     if exchange.response_frame is None or exchange.cut.response is not None:
         return request_text, cut_text(exchange)
     if response is None:
@@ -53,14 +47,6 @@ def cut_text(exchange: Exchange) -> str:
     if exchange.cut.response is None:
         return ""
     return "response lost" if exchange.response_frame is None else "response cut off"
-
-
-def without_values(exchange: Exchange, name: str, message: Message) -> Message:
-    """Return a message without its values where bytes behind it say that a secret may be in any of them."""
-    if TRAILING not in message:
-        return message
-    codec = messages.data(name, exchange.api_version, exchange.bodies.dialect)
-    return {} if codec.guarded and codec.is_damage(message[TRAILING]) else message
 
 
 def anything(request: Message, response: Message) -> tuple[str, str]:
