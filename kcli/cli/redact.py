@@ -19,15 +19,17 @@ from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.console import is_terminal
 from kcli.cli.terminal.lines import print_note
 from kcli.cli.terminal.output import open_output
+from kcli.cli.terminal.streams import standard_input
 from kcli.counting import counted
 from kcli.endless import refuse_endless
 from kcli.errors import InputError, UsageError
+from kcli.input_names import STDIN
 from kcli.redact.rules import KINDS
 
 if TYPE_CHECKING:
     from kcli.redact.redacting import Redaction
 
-SHORTEST_KEY = 16  # bytes
+SHORTEST_KEY, LONGEST_KEY = 16, 1 << 20  # bytes
 
 
 @click.command
@@ -42,8 +44,8 @@ SHORTEST_KEY = 16  # bytes
 @click.option(
     "--key",
     metavar="FILE",
-    help="File with a secret of at least 16 bytes: the same key gives the same names. By default each run has a "
-    "random key.",
+    help="File with a secret of at least 16 bytes (- is standard input): the same key gives the same names. By default "
+    "each run has a random key.",
 )
 @click.option("--keep", multiple=True, metavar="KIND,...", help=f"Do not replace these names: {', '.join(KINDS)}.")
 @refused("the capture stays whole", "--where", "--since", "--until")
@@ -67,6 +69,8 @@ def redact(files: tuple[str, ...], **options: Any) -> None:
     if options["output"] == "-" and is_terminal(sys.stdout):
         raise UsageError("-o -: a capture is not for a terminal (a file, or a pipe expected)")
     paths = captures_in(files)
+    if options["key"] == STDIN and STDIN in files:
+        raise UsageError("--key -: standard input is the capture already (a file expected)")
     key, keep = key_of(options["key"]), kinds_of(options["keep"])
     inputs = [*files, *paths, *options["key_logs"], *([options["key"]] if options["key"] else [])]
     with open_output(options["output"], inputs) as out:
@@ -119,13 +123,16 @@ def closing(source: Redaction) -> list[str]:
 
 
 def key_of(file: str | None) -> bytes:
-    """Read the key in a file; make a random one without. Raises UsageError for one that is too short."""
+    """Read the key in a file; make a random one without. Raises UsageError for one that is too short, or no key."""
     if file is None:
         return os.urandom(32)
     refuse_endless(file)
-    key = Path(file).read_bytes()
+    with contextlib.nullcontext(standard_input()) if file == STDIN else Path(file).open("rb") as source:
+        key = source.read(LONGEST_KEY + 1)
     if len(key) < SHORTEST_KEY:
         raise UsageError(f"--key {file}: {len(key)} bytes ({SHORTEST_KEY} or more expected)")
+    if len(key) > LONGEST_KEY:
+        raise UsageError(f"--key {file}: more than {LONGEST_KEY:,} bytes (a key expected)")
     return key
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from kcli.cli.main import main
 from tests.capture.wires import SAMPLES
+from tests.inside import kcli
 
 KCAT, TLS = SAMPLES / "kcat-codecs.pcap", SAMPLES / "tls.pcap"
 Capture = pytest.CaptureFixture[str]
@@ -104,6 +105,19 @@ def test_wrong_usage(words: list[str], said: str, tmp_path: Path, capsys: Captur
     words = [str(short) if word == "KEY" else word for word in words]
     assert main(["redact", str(KCAT), "-o", str(tmp_path / "out"), *words]) == 2
     assert said.replace("KEY", str(short)) in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+def test_a_key_from_standard_input(tmp_path: Path, key: str) -> None:
+    outs = [tmp_path / name for name in ("file", "input", "other")]
+    same, other = Path(key).read_bytes(), bytes(range(1, 33))
+    for out, words, given in zip(outs, (key, "-", "-"), (b"", same, other), strict=True):
+        assert kcli("redact", str(KCAT), "-o", str(out), "-q", "--key", words, stdin=given).returncode == 0
+    first, second, third = (out.read_bytes() for out in outs)
+    assert first == second != third
+    both = kcli("redact", "-", "-o", str(tmp_path / "no"), "--key", "-", stdin=same)
+    assert both.returncode == 2 and "standard input is the capture already" in both.stderr
+    long = kcli("redact", str(KCAT), "-o", str(tmp_path / "no"), "--key", "-", stdin=bytes(2**20 + 1))
+    assert long.returncode == 2 and "a key expected" in long.stderr and not (tmp_path / "no").exists()
 
 
 def test_inputs_are_not_written_over(tmp_path: Path, key: str, capsys: Capture) -> None:
