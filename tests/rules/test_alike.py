@@ -68,6 +68,24 @@ def test_a_leader_waits_for_a_follower_that_died(dies: bool, tmp_path: Path) -> 
     assert told_of == (["slow-replication"] if dies else [])
 
 
+@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_client_that_waits_with_a_single_write(answered: bool, dies: bool, tmp_path: Path) -> None:
+    """It sends nothing more until it is answered, which may be after the capture."""
+    follower, other = follows(1, 47000, 5), Talk("all", 42000)
+    if dies:
+        follower.packets = [each for each in follower.packets if each.ns < other.wire.now + 20 * SECOND]
+    produced(other, 40, 0)
+    other.wire.client(request(0, 9, 100, {"acks": -1, "topicData": []}, other.client)).now += 12 * SECOND
+    if answered:
+        other.wire.server(response(0, 9, 100, {"responses": []}))
+    findings = found(tmp_path, other, follower, writes("one", 43000, 2, 1, [], 200))
+    if dies:
+        finding = told(findings, "slow-replication", broker=["1"])
+        assert (finding.evidence["late_answers"], finding.evidence["clients"]) == (1, ["all"])
+    assert dies or not findings
+
+
 def test_who_waits_for_a_topic_that_does_not_exist_is_not_stuck(tmp_path: Path) -> None:
     """A copier reads, and cannot write; its heartbeats go on."""
     reader, member, asker = (Talk("copier", port) for port in (41000, 41001, 41002))
