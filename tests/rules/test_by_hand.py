@@ -447,6 +447,41 @@ def test_topics_that_are_new_are_unknown_for_a_moment(known: bool, tmp_path: Pat
     assert [each.finding for each in found(tmp_path, talk)] == ([] if known else ["errors-again"])
 
 
+@pytest.mark.parametrize(("seconds", "comes"), [(8, True), (40, True), (3, False)])
+def test_a_topic_that_is_created_while_a_client_waits_for_it(seconds: int, comes: bool, tmp_path: Path) -> None:
+    """Errors that end by themselves are its start, for as long as clients wait; other errors have other names."""
+    talk = Talk()
+    for number in range(2 * seconds + 4):
+        there = comes and number >= 2 * seconds
+        topic = {"errorCode": 0 if there else 3, "name": "fresh", "partitions": [{"partitionIndex": 0, "leaderId": 2}]}
+        talk.call(
+            3,
+            8,
+            {"topics": [{"name": "fresh"}]},
+            {"brokers": [], "topics": [topic | ({} if there else {"partitions": []})]},
+        )
+    expected = [] if seconds == 8 else ["errors-again" if comes else "unknown-topic"]
+    assert [each.finding for each in found(tmp_path, talk)] == expected
+
+
+@pytest.mark.parametrize("case", ["split", "one record", "given up"])
+def test_a_batch_that_is_too_large_once(case: str, tmp_path: Path) -> None:
+    """Java splits it and goes on; a batch of one record can't be split, and other clients give up."""
+    talk = produced(Talk(), 3, 0)
+    records = batch_bytes([(b"k", b"v" * 900)] * (1 if case == "one record" else 3))
+    asked = {"acks": -1, "topicData": [{"name": "orders", "partitionData": [{"index": 0, "records": records}]}]}
+    part = {"index": 0, "errorCode": 10, "baseOffset": -1}
+    talk.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]})
+    produced(talk, 0 if case == "given up" else 20, 0)
+    findings = found(tmp_path, talk, produced(Talk("others", 41000), 30, 0, "payments"))
+    if case == "split":
+        assert not findings
+    else:
+        finding = told(findings, "message-too-large", client="tester", topic="orders")
+        assert finding.severity == (WARNING if case == "one record" else CRITICAL)
+        assert ("since then" in finding.text) == (case == "given up")
+
+
 def test_replicas_that_are_out_of_sync_refuse_more_than_once(tmp_path: Path) -> None:
     assert told(found(tmp_path, produced(Talk(), 4, 19), produced(Talk("b", 41000), 6, 0, "payments")),
                 "under-min-isr", topic="orders")  # fmt: skip

@@ -3,8 +3,9 @@
 from kcli.rules.prepared import TROUBLES
 from kcli.rules.rule import Rule
 
-# Ten times; each INVALID_PRODUCER_ID_MAPPING ends a producer, so three are enough. Topics that do not exist for
-# moments, and then do, are new ones.
+# Ten times; each INVALID_PRODUCER_ID_MAPPING ends a producer, so three are enough. Topics and partitions that are not
+# there for up to 30 s, and then serve for the first time, are new ones: no client gives up sooner with its defaults
+# (librdkafka's topic.metadata.propagation.max.ms 30000, max.block.ms 60000).
 RULE = Rule(
     finding="errors-again",
     title="errors that repeat without end",
@@ -28,17 +29,41 @@ asked AS (
   FROM counted c JOIN calls a ON a.client_id = c.client_id AND a.api = c.api
   GROUP BY c.client_id, c.api, c.error
 ),
-new_topics AS (
-  SELECT client_id, error
+-- Errors for topics and partitions, and when these are known and served.
+refused AS (
+  SELECT coalesce(client_id, '') AS client_id, 'METADATA' AS api, error, topic AS subject, completed_ns AS ns
+  FROM metadata_topics
+  UNION ALL
+  SELECT client_id, 'PRODUCE', error, concat(topic, '-', partition), ns FROM produced WHERE error IS NOT NULL
+  UNION ALL
+  SELECT client_id, 'FETCH', error, concat(topic, '-', partition), ns FROM fetched WHERE error IS NOT NULL
+),
+served AS (
+  SELECT 'METADATA' AS api, topic AS subject, min(completed_ns) AS first_ns, max(completed_ns) AS last_ns
+  FROM metadata_partitions
+  GROUP BY topic
+  UNION ALL
+  SELECT 'PRODUCE', concat(topic, '-', partition), min(ns), max(ns)
+  FROM produced
+  WHERE answered AND error IS NULL
+  GROUP BY topic, partition
+  UNION ALL
+  SELECT 'FETCH', concat(topic, '-', partition), min(ns), max(ns)
+  FROM fetched
+  WHERE answered AND error IS NULL
+  GROUP BY topic, partition
+),
+begun AS (
+  SELECT client_id, api, error
   FROM (
-    SELECT coalesce(client_id, '') AS client_id, topic, error, min(completed_ns) AS from_ns, max(completed_ns) AS to_ns
-    FROM metadata_topics
-    WHERE error IN ('UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE')
-    GROUP BY 1, 2, 3
-  ) AS r
-  LEFT JOIN (SELECT topic, max(completed_ns) AS seen_ns FROM metadata_partitions GROUP BY topic) AS k USING (topic)
-  GROUP BY client_id, error
-  HAVING bool_and(coalesce(seen_ns > to_ns AND to_ns - from_ns < 3000000000, false))
+    SELECT client_id, api, error, subject, min(ns) AS from_ns, max(ns) AS to_ns
+    FROM refused
+    WHERE error IN ('UNKNOWN_TOPIC_OR_PARTITION', 'UNKNOWN_TOPIC_ID', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_OR_FOLLOWER')
+    GROUP BY client_id, api, error, subject
+  ) AS r LEFT JOIN served s USING (api, subject)
+  GROUP BY client_id, api, error
+  HAVING bool_and(coalesce(s.last_ns > to_ns AND (api = 'METADATA' AND to_ns - from_ns < 3000000000
+                                                 OR s.first_ns > from_ns AND to_ns - from_ns < 30000000000), false))
 )
 SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
        first_ns, last_ns, answers AS weight,
@@ -51,7 +76,7 @@ SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 *
                  'transactional.id.expiration.ms of the brokers (7 days by default); raise that, or begin with a new '
                  'producer (initTransactions) after a long pause' END AS advised
 FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api AND c.error = a.error
-LEFT JOIN new_topics n ON c.api = 'METADATA' AND c.client_id = n.client_id AND c.error = n.error
+LEFT JOIN begun n ON c.api = n.api AND c.client_id = n.client_id AND c.error = n.error
 WHERE n.client_id IS NULL AND answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests END
 """,
     subject={"client": "client_id"},
@@ -62,5 +87,5 @@ WHERE n.client_id IS NULL AND answers >= 0.3 * CASE WHEN seconds >= 5 THEN reque
     advice="find out what {error} means for {api}: kcli decode shows the requests; a client that gets it all the "
     "time should stop and report it",
     see="decode pcap {files} --client {client_id} --errors={error}",
-    source="Kafka's Errors",
+    source="Kafka's Errors; start-up: topic.metadata.propagation.max.ms 30000",
 )
