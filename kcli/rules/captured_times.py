@@ -133,7 +133,7 @@ GROUP BY s.from_ns, s.to_ns
 HAVING count(DISTINCT coalesce(CAST(node_id AS STRING), t.server)) >= 2
 UNION
 SELECT s.from_ns, s.to_ns
-FROM still s JOIN breaks b ON b.before_ns < s.from_ns AND b.ns >= s.to_ns AND b.ns < s.to_ns + 2 * usual_ns
+FROM still s JOIN breaks b ON b.before_ns < s.from_ns AND b.ns >= s.to_ns AND b.ns < s.to_ns + 2e0 * usual_ns
 WHERE s.to_ns - s.from_ns > 1.5 * usual_ns
 UNION
 SELECT s.from_ns, s.to_ns

@@ -85,14 +85,26 @@ def ends_sql(text: str) -> str:
     return f"split_part({text}, '-', 1) AS server, split_part({text}, '-', 2) AS client"
 
 
+# The largest offset: a log has no larger one, and numbers of records can be added to it.
+LARGEST_OFFSET = 9_223_372_032_559_808_511
+
+
+def offset_sql(text: str) -> str:
+    """Return the SQL of an offset; null if no log has it, as -1 or a number in a damaged message: any two offsets can
+    be subtracted. text: the SQL of the number in the message.
+    """
+    return f"CASE WHEN {text} BETWEEN 0 AND {LARGEST_OFFSET} THEN {text} END"
+
+
 # Prepared tables that are views: they add a column or two to another table's rows.
 VIEWS = frozenset({"timed"})
-COMMITS = [each for each in CALLS["commits"].names if each != "topic"]
+COMMITS = [each for each in CALLS["commits"].names if each not in ("topic", "committed_offset")]
 PREPARED: dict[str, str] = {
     **TIMES,
     **{name: calls_query(table) for name, table in CALLS.items()},
     "commits": f"""
-SELECT {", ".join(f"c.{each}" for each in COMMITS)}, coalesce(c.topic, t.topic, c.topic_id) AS topic
+SELECT {", ".join(f"c.{each}" for each in COMMITS)},
+       {offset_sql("c.committed_offset")} AS committed_offset, coalesce(c.topic, t.topic, c.topic_id) AS topic
 FROM ({calls_query(CALLS["commits"])}) AS c LEFT JOIN topic_by_id t ON c.topic_id = t.topic_id
 """,
     "inner_clients": INNER_CLIENTS,
@@ -161,22 +173,25 @@ SELECT client_id, array_agg(DISTINCT group_id) AS groups FROM group_clients GROU
     "topic_by_id": f"SELECT topic_id, topic FROM {CALL_VIEWS['topics'][1]}",
     "fetched": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
-       p.correlation_id, {TOPIC} AS topic, p.topic_id, p.partition, p.asked, p.answered, p.fetch_offset, p.error,
-       p.high_watermark, p.last_stable_offset, p.log_start_offset, p.records_bytes, p.max_bytes, p.batches,
-       p.last_offset, p.api_version
+       p.correlation_id, {TOPIC} AS topic, p.topic_id, p.partition, p.asked, p.answered, p.error, p.records_bytes,
+       p.max_bytes, p.batches, p.api_version, CASE WHEN p.fetch_offset >= 0 THEN p.fetch_offset END AS fetch_offset,
+       {offset_sql("p.high_watermark")} AS high_watermark,
+       {offset_sql("p.last_stable_offset")} AS last_stable_offset,
+       {offset_sql("p.log_start_offset")} AS log_start_offset, {offset_sql("p.last_offset")} AS last_offset
 FROM fetch_partitions p {BY_ID}
 """,
     "produced": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, p.server, coalesce(p.client_id, '') AS client_id,
-       p.correlation_id, {TOPIC} AS topic, p.partition, p.acks, p.answered, p.error, p.base_offset, p.records_bytes,
-       p.batches
+       p.correlation_id, {TOPIC} AS topic, p.partition, p.acks, p.answered, p.error, p.records_bytes, p.batches,
+       {offset_sql("p.base_offset")} AS base_offset
 FROM produce_partitions p {BY_ID}
 """,
     "batches": f"""
 SELECT unix_micros(p.timestamp) * 1000 AS ns, p.connection, coalesce(p.client_id, '') AS client_id, p.correlation_id,
-       p.api, {TOPIC} AS topic, p.partition, p.base_offset, p.last_offset, p.magic, p.compression, p.timestamp_type,
-       p.is_transactional, p.is_control, p.producer_id, p.producer_epoch, p.base_sequence, p.max_timestamp,
-       p.count AS records, p.size_in_bytes, p.crc, p.crc_valid
+       p.api, {TOPIC} AS topic, p.partition, p.magic, p.compression, p.timestamp_type, p.is_transactional,
+       p.is_control, p.producer_id, p.producer_epoch, p.base_sequence, p.max_timestamp,
+       CAST(p.count AS BIGINT) AS records, p.size_in_bytes, p.crc, p.crc_valid,
+       {offset_sql("p.base_offset")} AS base_offset, {offset_sql("p.last_offset")} AS last_offset
 FROM record_batches p {BY_ID}
 """,
     # Servers with followers: a Produce with acks=all waits for these.

@@ -1,7 +1,7 @@
 """The contents of a capture, in one row that decides which rules are asked."""
 
 from kcli.rules.captured_times import AHEAD_NS, SET_BACK
-from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, WORK
+from kcli.rules.prepared import CLIENT_END, LOOKS, SERVER_END, WORK, offset_sql
 
 # How far the clocks of the two directions are apart (ms), over `tcp`; 0: at most half of the connections with a
 # handshake or some data have two.
@@ -107,16 +107,18 @@ unreached_addresses AS (
   SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT server FROM by_api)
 ),
 read AS (
-  SELECT coalesce(max(high_watermark - fetch_offset), 0) AS largest_lag,
+  SELECT coalesce(max({offset_sql("high_watermark")} - CASE WHEN fetch_offset >= 0 THEN fetch_offset END), 0)
+           AS largest_lag,
          sum(CASE WHEN last_stable_offset >= 0 AND last_stable_offset < high_watermark THEN 1 ELSE 0 END) AS held_back,
-         sum(CASE WHEN records_bytes BETWEEN 1 AND 262144 AND high_watermark - last_offset > 1 THEN 1
+         sum(CASE WHEN records_bytes BETWEEN 1 AND 262144
+                    AND {offset_sql("high_watermark")} - {offset_sql("last_offset")} > 1 THEN 1
                   ELSE 0 END) AS filled_fetches
   FROM fetch_partitions
 ),
 sent AS (
   SELECT count(*) AS batches,
          sum(CASE WHEN producer_id < 0 THEN 1 ELSE 0 END) AS plain_batches,
-         sum(CASE WHEN abs(max_timestamp * 1000 - unix_micros(timestamp)) > 600000000 THEN 1
+         sum(CASE WHEN abs(max_timestamp * 1e3 - unix_micros(timestamp)) > 600000000 THEN 1
                   ELSE 0 END) AS skewed_batches
   FROM record_batches
   WHERE api = 'PRODUCE'

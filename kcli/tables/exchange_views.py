@@ -14,7 +14,7 @@ MACROS = (
     JSON_MACRO,
     "percentile_approx(value, share) AS quantile_disc(value, share)",
     "explode(list) AS unnest(list)",
-    "format_number(value, digits) AS format('{:,}', CAST(round(value) AS BIGINT))",  # without a fraction
+    "format_number(value, digits) AS format('{:,}', CAST(round(value) AS HUGEINT))",  # without a fraction
     MICROS_MACRO,
     "split(text, pattern) AS string_split_regex(text, pattern)",
     "sort_array(list) AS list_sort(list)",

@@ -66,6 +66,25 @@ def test_batches_behind_one_that_waits_for_a_transaction_are_out_of_order_for_a_
     assert ("sequence-gap" in {each.finding for each in findings}) != mended
 
 
+def test_after_the_largest_sequence_number_comes_0(tmp_path: Path) -> None:
+    talk = Talk("counts")
+    sequenced(talk, 2**31 - 1, error=0)
+    sequenced(talk, 0, error=45)
+    assert "sequence-gap" in {each.finding for each in found(tmp_path, talk)}
+
+
+def test_timestamps_beyond_any_time(tmp_path: Path) -> None:
+    talk = Talk("stamps")
+    for number in range(6):
+        data = bytearray(batch_bytes([(b"k", b"v")]))
+        data[27:43] = (1_795_000_000_000_000_000 + 500 * number).to_bytes(8, "big") * 2
+        part = {"index": 0, "records": checked(bytes(data))}
+        asked = {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": [part]}]}
+        answer = {"index": 0, "errorCode": 0, "baseOffset": number}
+        talk.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [answer]}]})
+    assert "clock-skew" in {each.finding for each in found(tmp_path, talk)}
+
+
 def heartbeat(client: str, port: int, error: int, times: int = 1) -> Talk:
     """A member of a share group that joins."""
     talk = Talk(client, port)

@@ -34,7 +34,7 @@ closed_by_broker AS (
 ),
 lifetimes AS (
   SELECT client_id, max(lifetime_ms) / 1e3 AS lifetime_seconds, max(mechanism) AS mechanism,
-         min(login_ns + 950000 * lifetime_ms) AS over_ns
+         min(login_ns + 9.5e5 * lifetime_ms) AS over_ns
   FROM logins_of
   GROUP BY client_id
 ),

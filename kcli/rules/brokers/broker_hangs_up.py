@@ -38,7 +38,7 @@ waiting AS (
   GROUP BY connection
 ),
 half_sent AS (
-  SELECT connection, max(CAST(regexp_extract(reason, 'of ([0-9]+) bytes of a frame', 1) AS BIGINT)) AS request_bytes
+  SELECT connection, max(TRY_CAST(regexp_extract(reason, 'of ([0-9]+) bytes of a frame', 1) AS BIGINT)) AS request_bytes
   FROM undecodable
   WHERE event = 'truncated' AND sender = 'client' AND reason LIKE '% bytes of a frame%'
     AND connection IN (SELECT connection FROM cuts)

@@ -70,8 +70,8 @@ every_commit AS (
   FROM (
     SELECT c.client_id, s.group_id, coalesce(t.topic, s.topic) AS topic, s.partition, c.ns,
            CASE WHEN error IS NULL THEN accepted + rejected ELSE 0 END AS done,
-           min(CASE WHEN again = 0 THEN up_to - acquired END) OVER (PARTITION BY s.group_id, s.topic,
-                                                                    s.partition) AS begun_at
+           min(CASE WHEN again = 0 AND up_to >= acquired THEN up_to - acquired END)
+             OVER (PARTITION BY s.group_id, s.topic, s.partition) AS begun_at
     FROM share_calls s
     JOIN calls c ON s.connection = c.connection AND s.correlation_id = c.correlation_id
     LEFT JOIN topic_by_id t ON s.topic = t.topic_id

@@ -109,18 +109,18 @@ ranked AS (
   WINDOW w AS (PARTITION BY client_id, unit, by_commits ORDER BY to_ns - from_ns DESC)
 ),
 stops AS (
-  SELECT *, sum(CASE WHEN 2 * (to_ns - from_ns) >= most_ns THEN 1 ELSE 0 END) OVER u AS stops,
-         sum(CASE WHEN 2 * (to_ns - from_ns) >= most_ns THEN to_ns - from_ns ELSE 0 END) OVER u AS stopped_ns,
-         max(CASE WHEN 2 * (to_ns - from_ns) < most_ns THEN to_ns - from_ns ELSE 0 END) OVER u AS rest_ns
+  SELECT *, sum(CASE WHEN 2e0 * (to_ns - from_ns) >= most_ns THEN 1 ELSE 0 END) OVER u AS stops,
+         sum(CASE WHEN 2e0 * (to_ns - from_ns) >= most_ns THEN to_ns - from_ns ELSE 0 END) OVER u AS stopped_ns,
+         max(CASE WHEN 2e0 * (to_ns - from_ns) < most_ns THEN to_ns - from_ns ELSE 0 END) OVER u AS rest_ns
   FROM ranked
   WINDOW u AS (PARTITION BY client_id, unit, by_commits)
 ),
 widest AS (
   SELECT *
   FROM stops
-  WHERE place = 1 AND 2 * (to_ns - done_ns) >= to_ns - from_ns
-    AND (to_ns - from_ns > CASE WHEN by_commits AND NOT resumed THEN 3 ELSE 4 END * coalesce(other_ns, 0)
-      OR (NOT by_commits AND stops <= 3 AND to_ns - from_ns > 4 * rest_ns
+  WHERE place = 1 AND 2e0 * (to_ns - done_ns) >= to_ns - from_ns
+    AND (to_ns - from_ns > CASE WHEN by_commits AND NOT resumed THEN 3e0 ELSE 4e0 END * coalesce(other_ns, 0)
+      OR (NOT by_commits AND stops <= 3 AND to_ns - from_ns > 4e0 * rest_ns
         AND lived_ns - stopped_ns >= to_ns - from_ns))
     AND to_ns - from_ns >= CASE WHEN resumed OR by_commits THEN 10000000000 ELSE 6000000000 END
     AND (NOT by_commits OR times >= 5)
@@ -397,7 +397,7 @@ LEFT JOIN commits_after c ON i.client_id = c.client_id
 LEFT JOIN held h ON i.client_id = h.client_id
 LEFT JOIN pace p ON i.client_id = p.client_id
 WHERE b.heartbeats >= 3 AND i.to_ns - i.from_ns > coalesce(2 * last_bytes / bytes_per_ns, 0)
-  AND coalesce(c.commits, 0) = 0 AND 2 * coalesce(without_ns, 0) < i.to_ns - i.from_ns
+  AND coalesce(c.commits, 0) = 0 AND 2e0 * coalesce(without_ns, 0) < i.to_ns - i.from_ns
   AND (coalesce(g.produced, 0) > 0 OR coalesce(o.other_fetches, 0) > 0)
   AND i.client_id NOT IN (SELECT client_id FROM threads)
 UNION ALL

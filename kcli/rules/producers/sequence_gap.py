@@ -28,7 +28,7 @@ accepted_batches AS (
 ),
 followed AS (
   SELECT r.client_id, r.topic, r.partition, r.ns, max(t.ns) AS before_ns, max(t.base_offset + t.records) AS end_offset,
-         max(CASE WHEN t.base_sequence + t.records = r.base_sequence THEN 1 ELSE 0 END) = 1
+         max(CASE WHEN (t.base_sequence + t.records) % 2147483648 = r.base_sequence THEN 1 ELSE 0 END) = 1
          AND r.error = 'OUT_OF_ORDER_SEQUENCE_NUMBER' AS proven
   FROM refused r
   JOIN accepted_batches t
