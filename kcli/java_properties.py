@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kcli.errors import InputError
+from kcli.small_files import read_small
 
 WHITE = " \t\f"
 NUMBER = re.compile(r"[+-]?\d{1,40}")
+NO_FILE = "a folder, a pipe or a device (a file expected)"
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -53,11 +55,14 @@ def key_end(line: str) -> int:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Read a properties file as a dict, empty if the file does not exist. Raises InputError with the file's name.
+    """Read a properties file as a dict, empty if the file does not exist. Raises InputError with the file's name for a
+    text that is no properties' or too long, or another thing than a file.
 
     White space behind a value is part of it, as in Java, and the encoding is Latin-1.
     """
     if not path.is_file():
+        if path.exists():
+            raise InputError(NO_FILE, file=str(path))
         return {}
     return {name: value for name, value, _ in parse_file(path)}
 
@@ -65,7 +70,7 @@ def read_properties(path: Path) -> dict[str, str]:
 def parse_file(path: Path) -> Iterator[tuple[str, str, int]]:
     """Yield (key, value, line number) of a file as `parse` does. Raises OSError, or InputError with the file's name."""
     try:
-        yield from parse(path.read_text("latin-1"))
+        yield from parse(read_small(path, "latin-1"))
     except InputError as error:
         raise error.within(str(path)) from None
 

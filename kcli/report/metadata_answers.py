@@ -11,6 +11,7 @@ from kcli.calendar import LAST_MS, NS_IN_MS
 from kcli.errors import InputError
 from kcli.report.asking import AnsweredQuestion, Answers, step_of
 from kcli.report.metadata_questions import QUESTIONS, SERIES, SHORT
+from kcli.small_files import read_small
 from kcli.snapshots.history.projection import growth_by_type
 from kcli.snapshots.history.timeline import STATES, Timeline, broker_state
 from kcli.snapshots.image.image import Image
@@ -88,7 +89,7 @@ def name_leader(timeline: Timeline, node: FolderNode) -> None:
     if not timeline.epochs or timeline.epochs[-1].leader is not None or not file.is_file():
         return
     with suppress(InputError):
-        state = parse_quorum_state(file.read_text("utf-8", "replace"))
+        state = parse_quorum_state(read_small(file))
         if state.leader_epoch == timeline.epochs[-1].epoch and state.leader_id >= 0:
             timeline.epochs[-1].leader = state.leader_id
 

@@ -17,6 +17,7 @@ from kcli.cli.terminal.output import PRIVATE, SEALED, sync_folder
 from kcli.counting import bytes_text, counted
 from kcli.errors import InputError, UsageError, all_of, unreadable
 from kcli.filelike import name_of
+from kcli.small_files import read_small
 from kcli.snapshots.reading.files import listing_of, metadata_directory, steady
 from kcli.snapshots.reading.names import META_PROPERTIES
 from kcli.temporary import TemporaryFolder
@@ -118,9 +119,12 @@ def copy_files(folder: Path, made: Path) -> None:
     shutil.rmtree(inside, ignore_errors=True)
     inside.mkdir(mode=0o700)
     for name in names_of(listing):
+        if name in SMALL:
+            check_small(folder / name)
         copy_file(folder / name, inside / name)
     properties = folder.parent / META_PROPERTIES
     if folder.name == METADATA_FOLDER and properties.is_file():
+        check_small(properties)
         copy_file(properties, made / META_PROPERTIES)
 
 
@@ -129,6 +133,14 @@ def names_of(listing: Listing) -> Iterator[str]:
     for name, _ in (*listing.segments, *listing.snapshots):
         yield name
     yield from (name for name in SMALL if name in listing.others)
+
+
+def check_small(path: Path) -> None:
+    """Raise InputError for a file that is too large for what it should be, before it fills the disk."""
+    try:
+        read_small(path)
+    except InputError as error:
+        raise error.within(str(path)) from None
 
 
 def copy_file(source: Path, target: Path) -> None:

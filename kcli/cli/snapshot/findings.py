@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kcli.errors import InputError, unreadable
-from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file, steady
+from kcli.small_files import read_small
+from kcli.snapshots.reading.files import listing_of, log_directory, metadata_directory, open_file, steady
 from kcli.snapshots.rules.evidence import Evidence
 from kcli.snapshots.rules.examination import Follower, Lookups, examine
 from kcli.snapshots.rules.findings import SnapshotFinding
@@ -171,10 +172,7 @@ def identify(folder: Path, evidence: DirectoryEvidence) -> None:
     """Read who the node is."""
     from kcli.snapshots.quorum.node import identity_of
 
-    try:
-        evidence.identity = identity_of(folder.absolute().parent)
-    except InputError as error:
-        evidence.unread.append(("../meta.properties", error.text))
+    evidence.identity = identity_of(log_directory(folder))
 
 
 def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidence) -> T | None:
@@ -182,7 +180,7 @@ def small_file(path: Path, parse: Callable[[str], T], evidence: DirectoryEvidenc
     if not path.is_file():
         return None
     try:
-        return parse(path.read_text("utf-8", "replace"))
+        return parse(read_small(path))
     except InputError as error:
         evidence.unread.append((path.name, str(error)))
         return None

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from kcli.core.codec.values import uuid_text
 from kcli.errors import InputError
 from kcli.java_properties import read_properties
+from kcli.small_files import read_small
 from kcli.snapshots.quorum.startup import Cut, EpochRun, Refusal, recovered, refusal
 from kcli.snapshots.quorum.voters import VoterKey, logged_voters
 from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
-from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file
+from kcli.snapshots.reading.files import listing_of, log_directory, metadata_directory, open_file
 from kcli.snapshots.reading.names import META_PROPERTIES, NOTHING
 from kcli.snapshots.rules.verification import verify
 
@@ -96,10 +97,12 @@ class QuorumNode:
 
 def identity_of(log_dir: Path) -> Identity:
     """Read the meta.properties of a log directory."""
-    path = log_dir / META_PROPERTIES
-    if not path.is_file():
+    try:
+        known = read_properties(log_dir / META_PROPERTIES)
+    except InputError as error:
+        return Identity(refusal=error.text)
+    if not known and not (log_dir / META_PROPERTIES).exists():
         return Identity()
-    known = read_properties(path)
     directory, cluster = directory_in(known.get("directory.id")), known.get("cluster.id") or None
     version = number_in(known.get("version", "0").strip())  # the one property that Kafka trims
     name = NODE_NAMES.get(-1 if version is None else version)
@@ -142,9 +145,7 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
     listing = listing_of(folder)
     segments = [str(folder / name) for name, _ in listing.segments]
     newest = listing.newest
-    identity = identity_of(
-        Path(path).absolute() if (Path(path) / META_PROPERTIES).is_file() else folder.absolute().parent
-    )
+    identity = identity_of(Path(path) if (Path(path) / META_PROPERTIES).is_file() else log_directory(folder))
     if newest is None and not segments and identity == Identity():
         raise InputError(NOTHING, file=path)
     runs, cut, stopper = recovered(segments)
@@ -152,7 +153,7 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
     if newest is not None and newest[0].end_offset > (runs[-1].end if runs else 0):  # then Kafka drops the log
         end = newest[0].end_offset
         runs = [EpochRun(newest[0].epoch, end, end)]
-    stopper = stopper or refusal(folder, newest[1] if newest else None)
+    stopper = stopper or refusal(folder, listing)
     return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder), cut, stopper)
 
 
@@ -185,7 +186,7 @@ def quorum_state(folder: Path) -> QuorumState | None:
     """Return quorum-state; None if the file is missing or can't be read, which `verify` reports."""
     path = folder / "quorum-state"
     try:
-        return parse_quorum_state(path.read_text("utf-8", "replace")) if path.is_file() else None
+        return parse_quorum_state(read_small(path)) if path.is_file() else None
     except InputError:
         return None
 

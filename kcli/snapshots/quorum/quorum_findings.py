@@ -105,8 +105,9 @@ def impostors(quorum: Quorum) -> Iterator[Finding]:
         owner = next((voter for voter in quorum.voters if own is not None and voter.directory == own), None)
         evidence = {"directoryId": own, "voterDirectoryId": namesake.directory, "logEnd": node.end, "epoch": node.epoch}
         evidence |= {"directoryIdOf": owner.id} if owner else {}
+        own_text = f"directory id {own}" if own else "no directory id"
         owned = f", that of voter {owner.id}" if owner else ""
-        text = f"{node.name} has directory id {own}{owned}; voter {node.id} has {namesake.directory}: it is not elected"
+        text = f"{node.name} has {own_text}{owned}; voter {node.id} has {namesake.directory}: it is not elected"
         back = f"if the disk is the old one: directory.id={namesake.directory} in {node.path}/meta.properties"
         new = f"if it is a new one, once a leader is elected: {removal(namesake)}, then on the node: {add_line()}"
         advice = f"{back}; {new}"
@@ -132,7 +133,7 @@ def nameless(quorum: Quorum, node: QuorumNode) -> Finding:
     """Return the finding that a folder names no node, so that Kafka does not start with it."""
     evidence = {"voters": [voter.id for voter in quorum.voters], "logEnd": node.end, "epoch": node.epoch}
     refusal = node.identity.refusal
-    problem = f"/meta.properties has {refusal}" if refusal else " has no meta.properties"
+    problem = f"/meta.properties: {refusal}" if refusal else " has no meta.properties"
     text = f"{node.path}{problem}: Kafka does not start with it"
     names = "; ".join(f"{each.id} has directory.id={each.directory}" for each in quorum.voters if each.directory)
     advice = "copy its meta.properties back, or write one: version=1, node.id, directory.id, and "
@@ -180,16 +181,19 @@ def refused(quorum: Quorum, running: bool) -> Iterator[Finding]:
         # A running node may have won between the two readings.
         witness = deposed_by(node, members) if node in members and not running else None
         if node.refusal is not None:
-            name, reason = node.refusal
+            name, reason, by_name = node.refusal
             text = f"{node.name}: Kafka does not start with its {name}: {reason}"
         elif witness is not None:
             epoch = witness.known_epoch
+            by_name = False
             name, reason = "quorum-state", f"{witness.name} knows it as the leader of epoch {epoch}, and it does not"
             text = f"{node.name}: it has lost its {name}, and stops as soon as it hears of it: {reason}"
         else:
             continue
         if name == "quorum-state" and witness is not None:
             advice = f"while the node is stopped, write its {name}: {next_state(quorum, members)}"
+        elif by_name:
+            advice = f"move it away while the node is stopped{f': {cures[name]}' if name in cures else ''}"
         elif name.endswith(".log"):
             advice = "while the node is stopped, name the segment by its first offset, and remove its indexes"
         elif name in cures:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kcli.errors import InputError
-from kcli.snapshots.reading.directory import parse_leader_epochs, parse_partition_metadata, parse_quorum_state
+from kcli.small_files import read_small
+from kcli.snapshots.reading.directory import Listing, parse_leader_epochs, parse_partition_metadata, parse_quorum_state
 from kcli.snapshots.reading.files import open_file
 from kcli.snapshots.reading.framing import Batch, Fault, batches, checksum
 
@@ -37,10 +38,11 @@ class Cut(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A file that Kafka does not start with."""
+    """A file that Kafka does not start with. by_name: by its name or kind, whatever is in it."""
 
     file: str
     reason: str
+    by_name: bool = False
 
 
 class Recovery(NamedTuple):
@@ -82,13 +84,16 @@ def bad_checksum(data: memoryview, batch: Batch, mapped: object) -> str | None:
     return None if checksum(data, batch, mapped) == batch.crc else f"the batch of offset {batch.base_offset} is corrupt"
 
 
-def refusal(folder: Path, newest: str | None) -> Refusal | None:
-    """Return the file that keeps a node from starting; None without one. newest: the name of the newest snapshot."""
+def refusal(folder: Path, listing: Listing) -> Refusal | None:
+    """Return the file that keeps a node from starting; None without one."""
+    if listing.refused:
+        return Refusal(*listing.refused[0], by_name=True)
+    newest = listing.newest[1] if listing.newest else None
     for name, parse in SMALL_FILES.items():
         path = folder / name
         try:
             if path.is_file():
-                parse(path.read_text("utf-8", "replace"))
+                parse(read_small(path))
         except InputError as error:
             return Refusal(name, str(error))
     if (reason := bootstrap_refusal(folder.parent / BOOTSTRAP)) is not None:

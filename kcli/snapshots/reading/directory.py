@@ -5,15 +5,25 @@ quorum-state (KIP-595, KIP-853), leader-epoch-checkpoint, partition.metadata; sn
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kcli import jsontext
 from kcli.errors import DecodeError, InputError
 from kcli.grammar.files.checkpoints import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kcli.grammar.words.structs import Struct
-from kcli.snapshots.reading.names import SnapshotId, SnapshotName, parse_snapshot_name, segment_offset
+from kcli.snapshots.reading.names import (
+    TOO_LARGE,
+    SnapshotId,
+    SnapshotName,
+    is_beyond,
+    parse_snapshot_name,
+    segment_offset,
+)
 
+Severity = Literal["error", "note"]
+NO_TARGET = "a link to nothing"
 QUORUM_STATE_VERSIONS = (0, 1)
+SMALL_FILES = ("quorum-state", "leader-epoch-checkpoint", "partition.metadata")  # beside the log
 
 
 class EpochEntry(NamedTuple):
@@ -40,13 +50,19 @@ class QuorumState:
 
 @dataclass(slots=True)
 class Listing:
-    """File names of a partition's directory, by kind."""
+    """File names of a partition's directory, by kind.
+
+    refused: (name, reason) of those that Kafka does not start with, whatever is in them; odd: (severity, name, text)
+    of others that are no files
+    """
 
     snapshots: list[tuple[str, SnapshotName]] = field(default_factory=list)
     unfinished: list[tuple[str, SnapshotName]] = field(default_factory=list)
     misnamed: list[tuple[str, SnapshotName]] = field(default_factory=list)
     segments: list[tuple[str, int]] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    odd: list[tuple[Severity, str, str]] = field(default_factory=list)
 
     @property
     def newest(self) -> tuple[SnapshotId, str] | None:
@@ -64,9 +80,28 @@ def list_directory(names: Iterable[str]) -> Listing:
             (ready if snapshot.state == "ready" else listing.unfinished).append((name, snapshot))
         elif base is not None:
             listing.segments.append((name, base))
+        elif is_beyond(name):
+            listing.refused.append((name, TOO_LARGE))
         else:
             listing.others.append(name)
     return listing
+
+
+def note_odd(listing: Listing, name: str, kind: str) -> None:
+    """Note in the listing a name of something that is no file, but a `kind`, if Kafka would open a file of that name.
+
+    Kafka takes every snapshot's name for a snapshot's (KafkaMetadataLog), but only files for segments (LogLoader).
+    """
+    snapshot = parse_snapshot_name(name)
+    is_snapshot = snapshot is not None and snapshot.exact and snapshot.state == "ready"
+    if segment_offset(name) is not None:
+        listing.odd.append(("note", name, f"{kind}: Kafka does not read it"))
+    elif is_snapshot and kind == NO_TARGET:
+        listing.odd.append(("error", name, f"{kind}: Kafka counts on a snapshot of that name"))
+    elif name in SMALL_FILES and kind == NO_TARGET:
+        listing.odd.append(("error", name, f"{kind}: for Kafka it is missing"))
+    elif is_snapshot or name in SMALL_FILES:
+        listing.refused.append((name, f"{kind} (a file expected)"))
 
 
 def parse_quorum_state(text: str) -> QuorumState:

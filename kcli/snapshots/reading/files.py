@@ -183,9 +183,29 @@ def cluster_of(folder: Path) -> str | None:
 
 def listing_of(folder: Path) -> Listing:
     """Return the files of a directory, by kind."""
-    from kcli.snapshots.reading.directory import list_directory
+    from kcli.snapshots.reading.directory import list_directory, note_odd
 
-    return list_directory(each.name for each in folder.iterdir() if each.is_file())
+    entries = {each.name: each.is_file() for each in folder.iterdir()}
+    listing = list_directory(name for name, is_file in entries.items() if is_file)
+    for name in sorted(name for name, is_file in entries.items() if not is_file):
+        note_odd(listing, name, kind_of(folder / name))
+    return listing
+
+
+def kind_of(path: Path) -> str:
+    """Return what a path is that is no file."""
+    from kcli.snapshots.reading.directory import NO_TARGET
+
+    if path.is_dir():
+        return "a folder"
+    if path.is_fifo():
+        return "a pipe"
+    return NO_TARGET if path.is_symlink() else "a device or a socket"
+
+
+def log_directory(folder: Path) -> Path:
+    """Return the log directory of a partition's directory, named as the user named that one where it can be."""
+    return folder.parent if folder.name not in ("", "..") else folder.absolute().parent
 
 
 def chosen_files(paths: tuple[str, ...], *, logs: bool = False) -> list[str]:
@@ -231,6 +251,6 @@ def sizes(folders: Sequence[Path]) -> dict[Path, int]:
     found = {}
     for folder in folders:
         for path in folder.iterdir():
-            with suppress(FileNotFoundError):
+            with suppress(OSError):  # deleted meanwhile, or a loop of links
                 found[path] = path.stat().st_size
     return found

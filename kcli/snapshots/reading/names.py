@@ -13,6 +13,8 @@ from typing import NamedTuple
 PATTERN = re.compile(r"(\d{20})-(\d{10})(?:-\d{1,20}(?=\.checkpoint\.part))?\.checkpoint(\.part|\.deleted)?")
 LENIENT = r"(\d+)-(\d+)\.checkpoint(\.part|\.deleted|\.[\w-]+)?"  # rarely needed: compiled at the first use
 SEGMENT = re.compile(r"(\d{20})\.log")
+OFFSETS, EPOCHS = 1 << 63, 1 << 31  # Kafka parses offsets as 64 bits with a sign, epochs as 32
+TOO_LARGE = "an offset beyond 64 bits, or an epoch beyond 32, in its name"
 META_PROPERTIES = "meta.properties"  # in the parent directory: the node's identity
 NOTHING = "neither a snapshot nor a log segment is here"  # a problem of a folder
 STATES = {None: "ready", ".part": "part", ".deleted": "deleted"}
@@ -50,7 +52,7 @@ def parse_snapshot_name(name: str) -> SnapshotName | None:
     found = PATTERN.fullmatch(name)
     exact = found is not None
     found = found or re.fullmatch(LENIENT, name)
-    if found is None:
+    if found is None or int(found[1]) >= OFFSETS or int(found[2]) >= EPOCHS:
         return None
     state = STATES.get(found[3], "other")
     return SnapshotName(SnapshotId(int(found[1]), int(found[2])), state, exact)
@@ -59,4 +61,11 @@ def parse_snapshot_name(name: str) -> SnapshotName | None:
 def segment_offset(name: str) -> int | None:
     """Return the base offset in a log segment's name; None for other names."""
     found = SEGMENT.fullmatch(name)
-    return int(found[1]) if found else None
+    return int(found[1]) if found and int(found[1]) < OFFSETS else None
+
+
+def is_beyond(name: str) -> bool:
+    """Return whether a name is a snapshot's or a segment's but for a number too large for Kafka, which stops there."""
+    return (SEGMENT.fullmatch(name) or PATTERN.fullmatch(name)) is not None and (
+        segment_offset(name) is None and parse_snapshot_name(name) is None
+    )

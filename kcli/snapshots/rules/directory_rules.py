@@ -99,6 +99,10 @@ def judge_files(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
         yield SnapshotFinding("note", "files", "left over: Kafka deletes it when it starts", None, name)
     for name, each in found.listing.misnamed:
         yield SnapshotFinding("error", "name", f"not spelled as Kafka does: {each.id.file_name} expected", None, name)
+    for name, reason in found.listing.refused:
+        yield SnapshotFinding("error", "files", f"{reason}: Kafka does not start with it", None, name)
+    for severity, name, text in found.listing.odd:
+        yield SnapshotFinding(severity, "files", text, None, name)
     for name, reason in found.unread:
         yield SnapshotFinding("error", "files", reason, None, name)
     if found.topic_id is not None and found.topic_id != METADATA_ID:
@@ -284,7 +288,8 @@ def judge_identity(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     mine = next((each for each in found.voters if each.id == me.node_id), None)
     owner = next((each for each in found.voters if each.directory == me.directory_id), None)
     if mine is not None and mine.directory != me.directory_id:
-        text = f"directory.id {me.directory_id} of node.id {me.node_id}; the log's voter {mine.id} has {mine.directory}"
+        own = f"directory.id {me.directory_id} of" if me.directory_id else "no directory.id for"
+        text = f"{own} node.id {me.node_id}; the log's voter {mine.id} has {mine.directory}"
         owner_text = f", and this one is voter {owner.id}'s" if owner else ""
         yield SnapshotFinding("error", "identity", f"{text}{owner_text}: the node would not be elected", None, file)
     elif mine is None and owner is not None:

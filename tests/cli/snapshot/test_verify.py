@@ -150,6 +150,21 @@ def test_a_file_that_kafka_was_fetching_is_a_note(tmp_path: Path, capfd: Capture
     assert "11365709761579177788.checkpoint.part: left over" in capfd.readouterr().out
 
 
+def test_what_is_no_file(tmp_path: Path, capfd: Captured) -> None:
+    """A loop of links ended the check; folders and pipes in place of files were passed over."""
+    folder = copied(tmp_path)
+    (folder / "partition.metadata").unlink(missing_ok=True)
+    (folder / "partition.metadata").mkdir()
+    loop = folder / f"{10**9:020d}.log"
+    loop.symlink_to(loop)
+    (folder / f"{10**9:020d}-{1:010d}.checkpoint").symlink_to(folder / "nothing")
+    assert reported(folder, capfd) >= {
+        ("error", "files", "partition.metadata"),
+        ("note", "files", loop.name),
+        ("error", "files", f"{10**9:020d}-{1:010d}.checkpoint"),
+    }
+
+
 def test_json_lines_have_their_verdict_on_stderr(capfd: Captured) -> None:
     assert main(["snapshot", "verify", str(partition_folder("431-single/n1")), "--format", "jsonl"]) == 0
     captured = capfd.readouterr()

@@ -1,5 +1,6 @@
 """Who can win, by logs and identities; what Kafka's nodes did with such folders is in `tests/cli/snapshot`."""
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -332,6 +333,36 @@ def test_a_file_that_kafka_does_not_start_with(file: str, content: str, starts: 
     found, electable = judged(*nodes)
     assert electable == ([1, 2] if starts else [])
     assert (("file-damaged", 1, "critical") in found) is not starts
+
+
+def test_a_name_that_kafka_does_not_start_with(tmp_path: Path) -> None:
+    """It takes each snapshot's name for that of a file, and each number for one of 64 bits."""
+    for number, (name, make) in enumerate(
+        [
+            ("quorum-state", Path.mkdir),
+            (f"{60:020d}-{1:010d}.checkpoint", Path.mkdir),
+            ("partition.metadata", os.mkfifo),
+            ("9" * 20 + ".log", Path.touch),
+            ("9" * 20 + f"-{1:010d}.checkpoint", Path.touch),
+            (f"{60:020d}-9999999999.checkpoint", Path.touch),
+        ]
+    ):
+        nodes = [make_node(tmp_path / str(number), each, (1, 50)) for each in (1, 2)]
+        make(Path(nodes[0]) / "__cluster_metadata-0" / name)  # type: ignore[operator]
+        found, electable = judged(*nodes)
+        assert electable == [] and ("file-damaged", 1, "critical") in found, name
+        assert read_node(nodes[0]).end == 50, name
+
+
+def test_small_files_that_are_large(tmp_path: Path) -> None:
+    """A quorum-state of a terabyte filled the memory; of properties no more is read either."""
+    nodes = [make_node(tmp_path, number, (1, 50)) for number in (1, 2)]
+    os.truncate(Path(nodes[0]) / "meta.properties", 1 << 40)
+    state = Path(nodes[1]) / "__cluster_metadata-0" / "quorum-state"
+    state.touch()
+    os.truncate(state, 1 << 40)
+    assert identity_of(Path(nodes[0])).refusal == "more than 16 MiB (a small text file expected)"
+    assert read_node(nodes[1]).refusal == ("quorum-state", "more than 16 MiB (a small text file expected)", False)
 
 
 def test_a_log_that_recovery_cuts_at_a_bad_batch(tmp_path: Path) -> None:
