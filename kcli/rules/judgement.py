@@ -68,7 +68,7 @@ def judge(tables: RuleTables, files: str, sets: ServerSets) -> Judgement:
     rules = rules_to_ask(tables)
     stages = {rule.sql: rule.rests_on for rule in rules}
     found = {sql: [*tables.ask(sql, stages[sql])] for sql in tables.expect(stages)}
-    rule_rows = [(rule, row) for rule in rules for row in heaviest_first(rule, found[rule.sql])]
+    rule_rows = [(rule, row) for rule in rules for row in of_one_cause(heaviest_first(rule, found[rule.sql]))]
     rows = [(rule, row) for rule, row in rule_rows if not row.get("unseen")]
     addresses = addresses_of(tables, {name for rule, row in rows for name in clients_of(rule, row)})
     every = [finding_of(rule, row, files, addresses) for rule, row in rows]
@@ -186,6 +186,24 @@ def heaviest_first(rule: Rule, rows: Iterable[Mapping[str, Any]]) -> list[Mappin
         return -float(row.get("weight") or 0), [str(in_order(row.get(column))) for column in columns]
 
     return sorted(rows, key=place)
+
+
+def of_one_cause(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Join the rows of one cause: the first, with the others in a column `alike`. Rows that differ in what they
+    explain, or in severity, stay apart.
+    """
+    told: list[Mapping[str, Any]] = []
+    others: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        key = tuple(row.get(column) for column in ("cause", "severity", "spares", "stands", "unseen"))
+        if row.get("cause") is None or row.get("unseen"):
+            told.append(row)
+        elif key in others:
+            others[key].append(row)
+        else:
+            others[key] = []
+            told.append({**row, "alike": others[key]})
+    return told
 
 
 def addresses_of(tables: RuleTables, clients: set[str]) -> dict[str, Addresses]:

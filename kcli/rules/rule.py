@@ -64,9 +64,10 @@ class Rule:
     replace `severity`, `see`, `advice` and `text`; `first_ns` and `last_ns` are the start and end of the evidence;
     `ends` has the client addresses to show, instead of all; `spares` has the findings that this row does not explain,
     and `stands` those that do not explain it, with commas; `hidden` is true if the traffic could not be read, so that
-    `absent` rules nothing out. `unseen` says what of the capture the rule can't judge, and `remedy` what
-    to do: such a row is no finding. A column `*_at` is a time in ns, which texts show as a time of day. `connection` is
-    only a key: the table `link_ends` has its addresses.
+    `absent` rules nothing out. `cause` names what several rows have in common: those are one finding, the heaviest
+    row's, with the names of all in its subject. `unseen` says what of the capture the rule can't judge, and `remedy`
+    what to do: such a row is no finding. A column `*_at` is a time in ns, which texts show as a time of day.
+    `connection` is only a key: the table `link_ends` has its addresses.
     subject: kind -> column. evidence: columns that the finding shows under the same names.
     text, ruled_out, advice, see: texts with {columns} in braces; in advice {column:word} quotes the value for a shell;
     `see` follows "kcli". source: the source of the limits.
@@ -100,6 +101,7 @@ def finding_of(
 ) -> Finding:
     """Make the finding of a row of a rule's query. addresses: the addresses of clients, by client id."""
     row = {name: in_order(value) for name, value in row.items()}
+    alike: Sequence[Mapping[str, Any]] = row.get("alike") or ()
     clients = clients_of(rule, row)
     known = {each: addresses[each] for each in clients if each in addresses} if addresses else {}
     at = Addresses(row["ends"][:LISTED], len(row["ends"])) if row.get("ends") else joined(list(known.values()))
@@ -110,16 +112,15 @@ def finding_of(
     names = {column for kind, column in rule.subject.items() if kind in NAMES}
     named_texts = ColumnTexts(texts | {name: worded(distinct(row[name])) for name in names if name in row})
     words = ColumnTexts({name: Name(text) if isinstance(text, str) else text for name, text in named_texts.items()})
-    subject = {
-        kind: plain(row[column]) for kind, column in rule.subject.items() if row.get(column) not in (None, [], "")
-    }
+    subject = {kind: plain(name) for kind in rule.subject if (name := named_by(rule, kind, row, alike)) is not None}
     return Finding(
         rule.finding,
         row.get("severity") or rule.severity,
         subject,
         {name: plain(row[name]) for name in rule.evidence if row.get(name) is not None}
         | times_of(row)
-        | at.as_evidence(),
+        | at.as_evidence()
+        | ({"alike": [figures_of(rule, each) for each in alike[:LISTED]]} if alike else {}),
         in_number(row.get("advised") or rule.advice, row, texts).format_map(words),
         in_number(
             row.get("sentence") or (rule.text if row.get("ends") else located(rule, clients, known)), row, texts
@@ -131,6 +132,23 @@ def finding_of(
         spares=tuple(row["spares"].split(",")) if row.get("spares") else (),
         stands=tuple(row["stands"].split(",")) if row.get("stands") else (),
     )
+
+
+def named_by(rule: Rule, kind: str, row: Mapping[str, Any], alike: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the name of a kind in a row, or a list of the names in all rows of one cause; None without a name."""
+    column = rule.subject[kind]
+    own = row.get(column)
+    names = [own, *(each.get(column) for each in alike)]
+    every = [*dict.fromkeys(one for name in names for one in (name if isinstance(name, list) else [name]) if one)]
+    if isinstance(own, list) or len(every) > 1:
+        return every or None
+    return every[0] if every else None
+
+
+def figures_of(rule: Rule, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names and figures of one of the rows that are told together."""
+    columns = dict.fromkeys((*rule.subject.values(), *rule.evidence))
+    return {column: plain(in_order(row[column])) for column in columns if row.get(column) not in (None, [], "")}
 
 
 def distinct(name: Any) -> Any:

@@ -717,6 +717,43 @@ def test_when_a_transaction_ends_by_itself(timeout: int, severity: str, advised:
     assert finding.evidence["transaction_timeout_ms"] == timeout and finding.severity == severity
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_one_transaction_that_hangs_in_many_partitions_is_one_finding(known: bool, tmp_path: Path) -> None:
+    """Its producer is known by its writes, or not; another one's is another finding."""
+    writers, reader = [Talk("writer", 46000), Talk("other", 46002)], Talk("reader", 46001)
+    for index, writer in enumerate((writers[0], writers[0], writers[0], writers[1])):
+        parts = [{"index": index, "records": transactional(6 if index < 3 else 8)}]
+        asked = {
+            "transactionalId": f"t-{writer.client}",
+            "acks": -1,
+            "topicData": [{"name": "orders", "partitionData": parts}],
+        }
+        part = {"index": index, "errorCode": 0, "baseOffset": 100 + index}
+        writer.call(0, 9, asked, {"responses": [{"name": "orders", "partitionResponses": [part]}]})
+    for number in range(30):
+        asks = [{"partition": index, "fetchOffset": 100 + index} for index in range(4)]
+        given = [
+            {"partitionIndex": index, "highWatermark": 110 + index + number, "lastStableOffset": 100 + index}
+            for index in range(4)
+        ]
+        asked = {
+            "maxWaitMs": 500,
+            "sessionEpoch": -1,
+            "isolationLevel": 1,
+            "topics": [{"topic": "orders", "partitions": asks}],
+        }
+        reader.call(1, 11, asked, {"responses": [{"topic": "orders", "partitions": given}]})
+    findings = found(tmp_path, *(writers if known else []), reader)
+    names = [f"orders-{index}" for index in range(4)]
+    partitions = [each.subject["partition"] for each in findings]
+    assert partitions == ([names[:3], names[3]] if known else [names])
+    assert [each["last_stable_offset"] for each in findings[0].evidence["alike"]] == [101, 102, 103][
+        : 2 if known else 3
+    ]
+    assert "and likewise for its other partitions" in findings[0].advice
+    assert not known or ("alike" not in findings[1].evidence and "likewise" not in findings[1].advice)
+
+
 @pytest.mark.parametrize("until", [3, 26])
 def test_a_transaction_that_its_producer_still_writes_does_not_hang(until: int, tmp_path: Path) -> None:
     writer, reader = Talk("writer", 46000), Talk("reader", 46001)

@@ -40,7 +40,8 @@ existing AS (
   FROM produced
   WHERE answered AND error IS NULL
 )
-SELECT coalesce(r.client_id, '') AS client_id, r.topic, count(*) AS refused, array_agg(DISTINCT error) AS errors,
+SELECT coalesce(r.client_id, '') AS client_id, r.topic, r.topic AS cause, count(*) AS refused,
+       array_agg(DISTINCT error) AS errors,
        CASE WHEN bool_or(error = 'INVALID_TOPIC_EXCEPTION') THEN 'which is not allowed as a name'
             ELSE 'which does not exist' END AS why,
        CASE WHEN bool_or(error = 'INVALID_TOPIC_EXCEPTION')

@@ -74,7 +74,8 @@ SELECT a.topic, concat(a.topic, '-', a.partition) AS partition, b.broker, b.brok
        base_offset, reached, reached - base_offset + 1 AS offsets, batches, records, a.ns AS first_ns,
        last_ns,
        reached - base_offset + 1 AS weight,
-       losers, CASE WHEN is_risked THEN ', written with acks=1 in the last second before' ELSE '' END AS how,
+       concat(a.before, ' ', a.server) AS cause, losers,
+       CASE WHEN is_risked THEN ', written with acks=1 in the last second before' ELSE '' END AS how,
        CASE WHEN is_risked
             THEN concat('write with acks=all (and min.insync.replicas of at least 2) if {{losers}} must not lose ',
                         'the newest records when a leader is replaced; consumers may have read them') END AS advised,

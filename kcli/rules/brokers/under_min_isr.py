@@ -118,7 +118,8 @@ named AS (
   ) AS names
   GROUP BY topic
 )
-SELECT t.topic, refused, errors, clients, h.partitions, t.partitions AS hit_partitions,
+SELECT t.topic, nullif(concat_ws(', ', array_sort(missing_brokers)), '') AS cause, refused, errors, clients,
+       h.partitions, t.partitions AS hit_partitions,
        coalesce(writes, 0) AS unanswered,
        CASE WHEN writes > 0
             THEN concat(', ', writes, ' more without a response or timed out (',

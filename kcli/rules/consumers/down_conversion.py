@@ -16,7 +16,8 @@ WITH old AS (
   WHERE b.api = 'FETCH' AND f.api_version < 4 AND b.magic < 2
 ),
 new AS (SELECT DISTINCT topic FROM batches WHERE magic = 2)
-SELECT o.client_id, o.topic, array_agg(DISTINCT concat(o.topic, '-', o.partition)) AS partitions, count(*) AS batches,
+SELECT o.client_id, o.client_id AS cause, o.topic,
+       array_agg(DISTINCT concat(o.topic, '-', o.partition)) AS partitions, count(*) AS batches,
        sum(size_in_bytes) AS bytes, max(magic) AS magic, max(api_version) AS fetch_version,
        concat('v', min(api_version), CASE WHEN max(api_version) > min(api_version)
                                           THEN concat(' to v', max(api_version)) ELSE '' END) AS versions,

@@ -26,7 +26,8 @@ bounds AS (
   WHERE error IS NULL
   GROUP BY topic, partition
 )
-SELECT r.client_id, r.topic, array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, count(*) AS refused,
+SELECT r.client_id, r.client_id AS cause, r.topic,
+       array_agg(DISTINCT concat(r.topic, '-', r.partition)) AS partitions, count(*) AS refused,
        min(r.fetch_offset) AS asked_from, max(r.fetch_offset) AS asked_to, count(DISTINCT r.fetch_offset) AS offsets,
        nullif(max(greatest(coalesce(r.log_start_offset, -1), coalesce(b.log_start, -1))), -1) AS log_start,
        nullif(max(greatest(coalesce(r.high_watermark, -1), coalesce(b.log_end, -1))), -1) AS log_end,

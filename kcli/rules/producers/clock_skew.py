@@ -61,8 +61,8 @@ client_hosts AS (
   ) AS c
   GROUP BY client_id
 )
-SELECT j.client_id, j.topic, p.partitions, w.hosts, s.batches, s.most - s.least AS spread_seconds, s.first_ns,
-       s.last_ns, s.ahead_seconds, s.least, s.most,
+SELECT j.client_id, j.client_id AS cause, j.topic, p.partitions, w.hosts, s.batches,
+       s.most - s.least AS spread_seconds, s.first_ns, s.last_ns, s.ahead_seconds, s.least, s.most,
        coalesce(r.refused, 0) AS refused, abs(s.ahead_seconds) / 3600.0 AS hours,
        CASE WHEN s.ahead_seconds > 0 THEN 'ahead of' ELSE 'behind' END AS way,
        CASE WHEN s.ahead_seconds > 0 THEN 'after' ELSE 'before' END AS bound,

@@ -93,7 +93,8 @@ found AS (
          'after requests without a response, which the broker wrote all the same'
   FROM grown
 )
-SELECT client_id, topic, sum(batches) AS batches, sum(records) AS records, sum(batches) AS weight, max(how) AS how,
+SELECT client_id, client_id AS cause, topic, sum(batches) AS batches, sum(records) AS records,
+       sum(batches) AS weight, max(how) AS how,
        min(began_ns) AS first_ns, max(ended_ns) AS last_ns,
        CASE WHEN max(how) != 'byte for byte'
             THEN 'decode pcap {{files}} --client {{client_id}} --api Produce --where "latency_ms IS NULL"' END AS look,

@@ -13,7 +13,7 @@ from kcli.rules.rule import CRITICAL, OF_TOPIC, Rule
 # transaction that was begun in the capture and ends by itself soon after it is not critical yet.
 ABORT = (
     "kafka-transactions.sh --bootstrap-server {server:word} abort --topic {topic:word} --partition {partition_index} "
-    "--start-offset {start_offset}"
+    "--start-offset {start_offset}{likewise}"
 )
 WHY = "; look at {who}: why does it neither commit nor abort?"
 TIMEOUT = "(transaction.timeout.ms {timeout})"
@@ -131,6 +131,7 @@ found AS (
          coalesce(b.producer_id, h.producer_id) AS producer_id, i.transactional_id, b.batches, since_ns AS first_ns,
          s.last_ns, s.high - s.stable AS held_back, coalesce(w.readers, 0) AS readers, s.high - s.stable AS weight,
          CASE WHEN b.client_id IS NULL THEN 'a producer' ELSE b.client_id END AS who, s.server,
+         coalesce(CAST(coalesce(b.producer_id, h.producer_id) AS STRING), concat('topic ', s.topic)) AS cause,
          CAST(s.partition AS STRING) AS partition_index, CAST(s.stable AS STRING) AS start_offset,
          t.timeout_ms AS transaction_timeout_ms, CAST(t.timeout_ms AS STRING) AS timeout,
          least(since_ns, coalesce(a.added_ns, since_ns)) + CAST(t.timeout_ms AS BIGINT) * 1000000 AS ends_by_itself_at,
@@ -153,6 +154,8 @@ found AS (
     AND (NOT over OR (i.transactional_id IS NOT NULL AND b.last_write_ns <= s.last_ns))
 )
 SELECT *, greatest((ends_by_itself_at - end_ns) / 1e9, 0) AS left_seconds,
+       CASE WHEN count(*) OVER (PARTITION BY cause, over, at_work) > 1
+            THEN ' (and likewise for its other partitions: "alike" in the evidence)' ELSE '' END AS likewise,
        CASE WHEN over THEN 'left a transaction open, which the coordinator ended'
             WHEN at_work THEN 'has a transaction open, and still writes' ELSE 'has a transaction open' END AS state,
        CASE WHEN over THEN 'warning' WHEN at_work THEN 'info'

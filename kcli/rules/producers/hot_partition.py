@@ -56,7 +56,8 @@ leaders AS (
 ),
 unseen_leaders AS (SELECT topic, concat_ws(', ', array_sort(array_agg(leader))) AS brokers FROM leaders WHERE seen = 0
          GROUP BY topic)
-SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition, t.bytes, t.records, t.hot_records,
+SELECT t.client_id, t.topic, t.hottest, concat(t.topic, '-', t.hottest) AS partition,
+       concat(t.topic, '-', t.hottest) AS cause, t.bytes, t.records, t.hot_records,
        t.used, t.first_ns, t.last_ns, t.batches, (t.last_ns - t.first_ns) / 1e9 AS seconds,
        greatest(coalesce(c.known, 0), coalesce(e.seen, 0), t.used) AS partitions,
        t.most / t.bytes AS share, t.hot_records / t.records AS records_share, 1e2 * t.most / t.bytes AS percent,
