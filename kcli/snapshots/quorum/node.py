@@ -10,7 +10,7 @@ from kcli.core.codec.values import uuid_text
 from kcli.errors import InputError
 from kcli.java_properties import read_properties
 from kcli.small_files import read_small
-from kcli.snapshots.quorum.startup import Cut, EpochRun, Refusal, recovered, refusal
+from kcli.snapshots.quorum.startup import Cut, EpochRun, Gap, Refusal, recovered, refusal
 from kcli.snapshots.quorum.voters import VoterKey, logged_voters
 from kcli.snapshots.reading.directory import Listing, QuorumState, parse_quorum_state
 from kcli.snapshots.reading.files import listing_of, log_directory, metadata_directory, open_file
@@ -37,7 +37,7 @@ class Identity(NamedTuple):
 class QuorumNode:
     """A node's files. path: as the user wrote it; runs: its log by epochs, in which a snapshot that ends after the log
     is an empty run; logged: the voters in the log; cut: where recovery cuts the log; refusal: the file that keeps the
-    node from starting.
+    node from starting; gaps: offsets that the log lacks after its newest snapshot, or after its beginning.
     """
 
     path: str
@@ -47,6 +47,7 @@ class QuorumNode:
     state: QuorumState | None = None
     cut: Cut | None = None
     refusal: Refusal | None = None
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def id(self) -> int | None:
@@ -148,13 +149,15 @@ def read_node(path: str, dialect: str | None = None) -> QuorumNode:
     identity = identity_of(Path(path) if (Path(path) / META_PROPERTIES).is_file() else log_directory(folder))
     if newest is None and not segments and identity == Identity():
         raise InputError(NOTHING, file=path)
-    runs, cut, stopper = recovered(segments)
+    runs, cut, stopper, gaps = recovered(segments)
     logged = logged_voters(logged_files(folder, listing, runs[-1].end if runs else 0), dialect, cut)
     if newest is not None and newest[0].end_offset > (runs[-1].end if runs else 0):  # then Kafka drops the log
         end = newest[0].end_offset
         runs = [EpochRun(newest[0].epoch, end, end)]
     stopper = stopper or refusal(folder, listing)
-    return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder), cut, stopper)
+    covered = newest[0].end_offset if newest is not None else 0
+    gaps = tuple(gap for gap in gaps if gap.end > covered)
+    return QuorumNode(path, identity, tuple(runs), logged, quorum_state(folder), cut, stopper, gaps)
 
 
 def damage_of_newest(node: QuorumNode, dialect: str | None) -> tuple[str, str] | None:

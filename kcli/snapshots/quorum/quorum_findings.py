@@ -22,7 +22,7 @@ def findings(quorum: Quorum, *, running: bool = False, dialect: str | None = Non
     running: the nodes are running, so that a log may seem behind the others only because it was read first
     """
     found = [*strangers(quorum), *missing(quorum), *impostors(quorum), *doubles(quorum)]
-    found += [*refused(quorum, running), *damaged(quorum, dialect), *cut_logs(quorum)]
+    found += [*refused(quorum, running), *damaged(quorum, dialect), *cut_logs(quorum), *log_gaps(quorum)]
     found += laggards(quorum, running)
     found = gravest_first(found)
     return [*found, election(quorum, any(each.severity != "info" for each in found))]
@@ -229,6 +229,23 @@ def cut_logs(quorum: Quorum) -> Iterator[Finding]:
         yield Finding("log-damaged", grave(quorum), subject_of(node), evidence, advice, text)
 
 
+def log_gaps(quorum: Quorum) -> Iterator[Finding]:
+    """Yield findings on logs that lack offsets after the newest snapshot, with which a node starts all the same."""
+    for node in quorum.nodes:
+        for name, start, end, is_empty in node.gaps:
+            evidence = {"segment": name, "from": start, "to": end, "logEnd": node.end}
+            text = f"{node.name}: {name} begins at offset {end}, the segment before it ends at {start}; Kafka does not "
+            if is_empty:
+                text += f"notice, and takes {end} for the end of its log, though nothing is after {start}"
+                advice = f"move {name} and its indexes away while the node is stopped"
+                yield Finding("log-damaged", "warning", subject_of(node), evidence, advice, text)
+                continue
+            text += "notice, and loads a state that is not the cluster's"
+            advice = f"do not start it: find the lost segment, or copy {node.path} away and start the node with an "
+            advice += "empty folder, so that it fetches from the leader"
+            yield Finding("log-damaged", "critical", subject_of(node), evidence, advice, text)
+
+
 def is_broker(quorum: Quorum, node: QuorumNode) -> bool:
     """Return whether a node is registered as a broker and not as a controller: in its own log, or in the longest one if
     its own is empty.
@@ -257,7 +274,8 @@ def laggards(quorum: Quorum, running: bool = False) -> Iterator[Finding]:
             advice += "folder away first if they matter"
             yield Finding("log-diverged", "warning", subject_of(node), evidence, advice, text)
         else:
-            behind = counted(best.end - node.end, "record")
+            gone = sum(max(0, gap.end - max(gap.start, node.end)) for gap in best.gaps)
+            behind = counted(best.end - node.end - gone, "record")
             text = f"{node.name} ends at {node.end}, the best log, of {best.name}, at {best.end}: it lacks {behind}"
             wins = node.id in quorum.electable
             advice = f"start {best.name}, too: {node.name} catches up from a leader, and can't win"

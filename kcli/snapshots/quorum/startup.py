@@ -37,6 +37,17 @@ class Cut(NamedTuple):
     reason: str
 
 
+class Gap(NamedTuple):
+    """Offsets from `start` up to `end`, not included, that a log lacks before the segment of this name; Kafka does not
+    look for them. is_empty: the segment, the last one, has no record.
+    """
+
+    file: str
+    start: int
+    end: int
+    is_empty: bool
+
+
 class Refusal(NamedTuple):
     """A file that Kafka does not start with. by_name: by its name or kind, whatever is in it."""
 
@@ -46,28 +57,38 @@ class Refusal(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """The runs of leader epochs that recovery keeps of a log; where it cuts the log; the segment that it refuses."""
+    """The runs of leader epochs that recovery keeps of a log; where it cuts the log; the segment that it refuses; the
+    gaps between segments.
+    """
 
     runs: list[EpochRun]
     cut: Cut | None = None
     refusal: Refusal | None = None
+    gaps: tuple[Gap, ...] = ()
 
 
 def recovered(segments: Sequence[str]) -> Recovery:
     """Recover the log of these segments.
 
-    A node recovers its whole metadata log at each start. The end of the last segment may be torn, as after a crash.
+    A node recovers its whole metadata log at each start. The end of the last segment may be torn, as after a crash. If
+    it is empty, the log ends at the offset in its name (LogSegment.readNextOffset).
     """
     runs: list[EpochRun] = []
+    gaps: tuple[Gap, ...] = ()
     for path in segments:
         first = int(Path(path).stem)
         with open_file(path) as file:
+            if runs and runs[-1].end < first:
+                is_empty = not file.data and path == segments[-1]
+                gaps += (Gap(Path(path).name, runs[-1].end, first, is_empty),)
+                if is_empty:
+                    runs[-1] = runs[-1]._replace(end=first)
             for batch in batches(file.data):
                 if isinstance(batch, Fault):
                     torn = batch.code in ("cut", "zeros") and path == segments[-1]
-                    return Recovery(runs, None if torn else Cut(path, batch.position, batch.reason))
+                    return Recovery(runs, None if torn else Cut(path, batch.position, batch.reason), gaps=gaps)
                 if reason := bad_checksum(file.data, batch, file.mapped):
-                    return Recovery(runs, Cut(path, batch.position, reason))
+                    return Recovery(runs, Cut(path, batch.position, reason), gaps=gaps)
                 if batch.last_offset < first:
                     reason = f"the batch of offset {batch.base_offset} is before the offset in its name"
                     return Recovery(runs, None, Refusal(Path(path).name, reason))
@@ -76,7 +97,7 @@ def recovered(segments: Sequence[str]) -> Recovery:
                     runs[-1] = runs[-1]._replace(end=batch.last_offset + 1)
                 else:
                     runs.append(EpochRun(batch.leader_epoch, batch.base_offset, batch.last_offset + 1))
-    return Recovery(runs)
+    return Recovery(runs, gaps=gaps)
 
 
 def bad_checksum(data: memoryview, batch: Batch, mapped: object) -> str | None:

@@ -15,6 +15,7 @@ from kcli.snapshots.quorum.quorum_findings import findings, survivor
 from kcli.snapshots.reading.directory import Listing
 from kcli.snapshots.reading.files import cluster_of, listing_of
 from tests.snapshots.quorum.folders import DIRECTORIES, make_node, voters_batch
+from tests.snapshots.quorums import metadata_batch
 
 STATIC = (
     '{"clusterId":"","leaderId":1,"leaderEpoch":1,"votedId":-1,"appliedOffset":0,"currentVoters":[%s],"data_version":0}'
@@ -352,6 +353,23 @@ def test_a_name_that_kafka_does_not_start_with(tmp_path: Path) -> None:
         found, electable = judged(*nodes)
         assert electable == [] and ("file-damaged", 1, "critical") in found, name
         assert read_node(nodes[0]).end == 50, name
+
+
+def test_offsets_that_a_log_lacks(tmp_path: Path) -> None:
+    """Kafka does not look whether a segment begins where the one before it ends; an empty last one moves the end."""
+    nodes = [make_node(tmp_path, 1, (1, 50)), make_node(tmp_path, 2, (1, 55))]
+    place = Path(nodes[0]) / "__cluster_metadata-0"
+    beyond = place / f"{90:020d}.log"
+    beyond.touch()
+    assert read_node(nodes[0]).end == 90
+    found, electable = judged(*nodes)
+    assert ("log-damaged", 1, "warning") in found and electable == [1]
+    behind = next(each for each in findings(quorum_of([*map(read_node, nodes)])) if each.finding == "log-behind")
+    assert behind.subject["node"] == 2 and "it lacks 0 records" in behind.text
+    beyond.write_bytes(metadata_batch(90, ("NoOpRecord", {}), epoch=1))
+    assert ("log-damaged", 1, "critical") in judged(*nodes)[0] and read_node(nodes[0]).end == 91
+    beyond.rename(place / f"{50:020d}.log").write_bytes(b"")  # as after a roll
+    assert read_node(nodes[0]).gaps == () and read_node(nodes[0]).end == 50
 
 
 def test_small_files_that_are_large(tmp_path: Path) -> None:
