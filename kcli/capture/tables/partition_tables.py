@@ -69,11 +69,8 @@ class PartitionArrays:
 
     def lag(self) -> Any:
         """Return the distance (offsets) of fetches from the high watermark last seen; null if unknown."""
-        import numpy
-
         rows = self.rows
-        unknown = (rows.effective == MISSING) | (rows.high_seen == MISSING)
-        return integers(numpy.where(unknown, 0, rows.high_seen - rows.effective), "int64", unknown)
+        return lag_of(rows.high_seen, rows.effective, (rows.effective == MISSING) | (rows.high_seen == MISSING))
 
     def lazy_bytes(self) -> Any:
         """Return the bytes that are held at once of records that are converted in chunks."""
@@ -118,6 +115,14 @@ class PartitionTable(Table):
         """Return the columns of these rows."""
         of = PartitionArrays(rows, exchanges)
         return [each.make(of) for each in self.columns if isinstance(each, PartitionColumn)]
+
+
+def lag_of(ends: Any, reads: Any, unknown: Any) -> Any:
+    """Return the distance of offsets from the ends of logs as a column; null if it is unknown, or beyond 64 bits, as
+    with numbers that no log has. ends, reads, unknown: arrays by row.
+    """
+    lag = ends - reads
+    return integers(lag, "int64", unknown | ((ends ^ reads) & (ends ^ lag) < 0))
 
 
 def column(name: str, kind: str, text: str, make: Callable[[PartitionArrays], Any]) -> PartitionColumn:

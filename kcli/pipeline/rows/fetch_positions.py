@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from kcli.capture.tables.partition_tables import lag_of
 from kcli.core.codec.values import uuid_bytes
 from kcli.core.columns.exchange_columns import position_key
 from kcli.pipeline.packets.decoding import Decoded
@@ -83,7 +84,9 @@ def completed(rows: Any, known: dict[int, list[int]]) -> Any:
         found = column_of([None if each == MISSING else each for each in seen], pyarrow.int64())
         whole = pyarrow.compute.coalesce(column, pyarrow.compute.replace_with_mask(column, incomplete, found))
         rows = with_column(rows, name, whole)
-    lag = pyarrow.compute.subtract(rows.column(SEEN[1]), rows.column(SEEN[0]))
+    reads, ends = (rows.column(name) for name in SEEN[:2])
+    unknown = pyarrow.compute.or_(reads.is_null(), ends.is_null()).to_numpy()
+    lag = lag_of(ends.fill_null(0).to_numpy(), reads.fill_null(0).to_numpy(), unknown)
     return with_column(rows, "lag", lag)
 
 

@@ -10,6 +10,7 @@ from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.columns import EVERY, batch_of, event_row, rows_batch, wanted_rows
+from kcli.capture.tables.partition_tables import lag_of
 from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS, MISSING, fields_of_columns
@@ -106,3 +107,10 @@ def test_ends_and_errors_have_a_plain_form_too() -> None:
 def test_rows_pass_a_filter_as_values_do(chosen: Filter, kept: list[int]) -> None:
     found = wanted_rows(chosen, taken(), batch_of(taken(), str, SCHEMA, fields=FIELDS))
     assert [row for row in range(3) if found[row]] == kept
+
+
+def test_a_lag_beyond_64_bits_is_unknown() -> None:
+    numpy = pytest.importorskip("numpy")
+    ends, reads = numpy.array([9, 5, -1, (1 << 63) - 1, -(1 << 63)]), numpy.array([2, 7, 0, -1, 1])
+    unknown = numpy.array([False, False, True, False, False])
+    assert lag_of(ends, reads, unknown).to_pylist() == [7, -2, None, None, None]
