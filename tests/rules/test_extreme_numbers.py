@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.kafka.clock import LAST_NS
 from kcli.diagnose.store import FactStore
 from kcli.rules import RULES
 from kcli.rules.rule_tables import LARGEST
@@ -18,7 +19,7 @@ from kcli.tables.definition import Column, schema_of
 pytest.importorskip("duckdb")
 
 ROWS = 9  # of each table
-NOW = 1_795_000_000_000_000_000  # ns
+NOW = LAST_NS - 60 * 10**9
 BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
 TEXTS = {
     "api": ("PRODUCE", "FETCH", "SASL_AUTHENTICATE", "JOIN_GROUP", "OFFSET_COMMIT", "END_TXN", "INIT_PRODUCER_ID"),

@@ -8,7 +8,8 @@ from kcli.calendar import EPOCH
 from kcli.errors import UsageError
 
 SECOND = 1_000_000_000
-LAST_NS = (1 << 63) - 1  # in 2262; a later time becomes this one, as in a capture
+# The end of 2261; a later time becomes this one, as in a capture. Times to which some is added still fit int64.
+LAST_NS = 9_214_646_399_999_999_999
 LAST = 253402300799  # 9999-12-31T23:59:59Z
 UNITS = {
     "ns": 1, "us": 1000, "µs": 1000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND, "min": 60 * SECOND,

@@ -12,13 +12,14 @@ from kcli.legible import start_text
 cdef extern from *:
     """
     typedef __int128 kc_i128;
-    /* Times are kept to what fits int64, 1970 to 2262: a damaged one is wrong either way, and its packet may be
-       whole. */
+    /* Times are kept to 1970 to 2261, so that int64 holds what is calculated with them: a damaged one is wrong either
+       way, and its packet may be whole. */
+    #define KC_LAST_NS INT64_C(9214646399999999999)
     static inline uint64_t kc_scale(uint64_t value, uint64_t divisor, int64_t seconds) {
         kc_i128 ns;
-        if (divisor == 1000000 && !seconds && value <= INT64_MAX / 1000) return value * 1000;
+        if (divisor == 1000000 && !seconds && value <= KC_LAST_NS / 1000) return value * 1000;
         ns = (kc_i128)value * 1000000000 / divisor + (kc_i128)seconds * 1000000000;
-        return ns < 0 ? 0 : ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+        return ns < 0 ? 0 : ns > KC_LAST_NS ? KC_LAST_NS : (uint64_t)ns;
     }
     """
     uint64_t scale "kc_scale"(uint64_t value, uint64_t divisor, int64_t seconds) noexcept nogil

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kcli.capture.kafka.clock import LAST_NS
 from kcli.core.capture.packets import PacketReader
 from tests.capture.wires import Packet, pcap, pcapng
 from tests.grammar.files.test_network import OTHERS, PACKETS
@@ -73,13 +74,13 @@ def test_damaged_times_fit_int64(offset: int, resolution: int) -> None:
     data = pcapng(SOME, offset=77, resolution=resolution).replace(struct.pack("<q", 77), change)
     found = everything(PacketReader(), data)
     assert found == everything(ReferenceReader(), data)
-    assert [row[1] for row in found[:-1]] == [2**63 - 1 if offset > 0 else 0] * len(SOME)
+    assert [row[1] for row in found[:-1]] == [LAST_NS if offset > 0 else 0] * len(SOME)
 
 
-def test_the_last_time_is_in_2262() -> None:
+def test_the_last_time_is_the_end_of_2261() -> None:
     late = [Packet(2**63 - 1, bytes(60)), Packet(2**63, bytes(60)), Packet(2**64 - 2, bytes(60))]
     data = pcapng(late, resolution=9)
-    assert [row[1] for row in PacketReader().rows(data)[1]] == [2**63 - 1] * 3
+    assert [row[1] for row in PacketReader().rows(data)[1]] == [LAST_NS] * 3
     assert everything(PacketReader(), data) == everything(ReferenceReader(), data)
 
 

@@ -10,7 +10,7 @@ from tests.oracle.tcp.dissection import dissect
 
 LARGEST = 1 << 26
 NANO = 1_000_000_000
-LAST_NS = (1 << 63) - 1  # in 2262
+LAST_NS = 9_214_646_399_999_999_999  # the end of 2261
 OTHER = None
 
 
