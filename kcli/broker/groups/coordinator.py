@@ -43,7 +43,7 @@ class Groups:
             if committed is None:
                 offsets.pop(place, None)
             else:
-                offsets[place] = committed
+                apply_commits(offsets, {place: committed})
         for each in [one for one in self.by_id.values() if not one.offsets and not one.pending_offsets]:
             del self.by_id[each.id]
         self.members_log.load(self._made)
@@ -194,16 +194,17 @@ class Groups:
         """Commit offsets. producer: (id, epoch) of the producer whose transaction has to be committed first, None for
         no transaction. Raises OSError; then nothing is committed.
         """
-        self.store.write(group.id, offsets, producer)
+        first = self.store.write(group.id, offsets, producer)
         pending = group.offsets if producer is None else group.pending_offsets.setdefault(producer[0], {})
-        pending.update(offsets)
+        for at, (place, each) in enumerate(offsets.items(), first):
+            pending[place] = each._replace(written=at)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         """Apply or drop the offsets that were committed in a producer's transaction."""
         for group in self.by_id.values():
             offsets = group.pending_offsets.pop(producer_id, None)
             if offsets and commit:
-                group.offsets.update(offsets)
+                apply_commits(group.offsets, offsets)
 
     def delete(self, group: AnyGroup) -> bool:
         """Delete a group; return False if it has members."""
@@ -249,3 +250,10 @@ class Groups:
         """Stop all timers."""
         for each in self.by_id.values():
             each.close()
+
+
+def apply_commits(offsets: dict[Key, Committed], commits: Mapping[Key, Committed]) -> None:
+    """Update offsets by commits, but for those whose record is older."""
+    for place, each in commits.items():
+        if place not in offsets or offsets[place].written < each.written:
+            offsets[place] = each

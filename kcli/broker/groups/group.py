@@ -66,8 +66,8 @@ class Group:
 
     def check(self, member_id: str, instance_id: str | None, generation: int | None = None) -> int:
         """Return the error code for a request of this member; 0 for none."""
-        if instance_id is not None and self.static.get(instance_id) not in (None, member_id):
-            return FENCED
+        if instance_id is not None and self.static.get(instance_id) != member_id:
+            return FENCED if instance_id in self.static else UNKNOWN_MEMBER
         if member_id not in self.members:
             return UNKNOWN_MEMBER
         if generation is not None and generation != self.generation:
@@ -122,14 +122,13 @@ class Group:
 
     # --- joining
 
-    def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]], but: str = "") -> bool:
-        """Return whether a member with these protocols has one in common with the others. but: the id of a member to
-        leave out.
+    def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]]) -> bool:
+        """Return whether a protocol is one of all members. A member that joins again is among them with its former
+        protocols, as in Kafka's ClassicGroup.supportsProtocols.
         """
-        others = [each for each in self.members.values() if each.id != but]
-        if not others:
+        if not self.members:
             return bool(protocol_type and protocols)
-        common = set.intersection(*({name for name, _ in each.protocols} for each in others))
+        common = set.intersection(*({name for name, _ in each.protocols} for each in self.members.values()))
         return protocol_type == self.protocol_type and any(name in common for name, _ in protocols)
 
     def enter(self, member: Member, protocol_type: str) -> asyncio.Future[Reply]:

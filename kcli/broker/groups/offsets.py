@@ -46,18 +46,17 @@ class OffsetStore:
 
     def write(
         self, group: str, offsets: Mapping[Key, Committed | None], producer: tuple[int, int] | None = None
-    ) -> None:
-        """Append committed offsets, tombstones for None. Raises OSError.
+    ) -> int:
+        """Append committed offsets, tombstones for None; return the offset of the first record. Raises OSError.
 
         producer: (id, epoch) of the transaction's producer, None outside of a transaction.
         """
         if not offsets:
-            return
+            return -1
         rows = [(self.encode_key(group, place), self.encode_value(each)) for place, each in offsets.items()]
         if producer is None:
-            self.topic.write(group, rows)
-        else:
-            self.topic.write(group, rows, producer_id=producer[0], producer_epoch=producer[1], transactional=True)
+            return self.topic.write(group, rows)
+        return self.topic.write(group, rows, producer_id=producer[0], producer_epoch=producer[1], transactional=True)
 
     def encode_key(self, group: str, place: Key) -> bytes:
         """Encode a record key: the version, then OffsetCommitKey."""
@@ -92,7 +91,7 @@ class OffsetStore:
             for record in records:
                 try:
                     if (key := record.key or b"")[:2] in OFFSET_KEYS:
-                        commits.append(self.decode(key, record.value))
+                        commits.append(self.decode(key, record.value, record.offset))
                     else:
                         other(key, record.value)
                 except InputError as error:
@@ -104,10 +103,11 @@ class OffsetStore:
         for (_, producer), left in open_.items():
             yield from (each._replace(producer=producer) for each in left)
 
-    def decode(self, key: bytes, value: bytes | None) -> Commit:
-        """Decode the commit in a record. Raises InputError if it can't be decoded."""
-        name = self.key.read(key, 2)[0]
-        return Commit(name["group"], (name["topic"], name["partition"]), self.decode_value(value))
+    def decode(self, key: bytes, value: bytes | None, offset: int) -> Commit:
+        """Decode the commit in the record with this offset. Raises InputError if it can't be decoded."""
+        name, committed = self.key.read(key, 2)[0], self.decode_value(value)
+        committed = committed._replace(written=offset) if committed is not None else None
+        return Commit(name["group"], (name["topic"], name["partition"]), committed)
 
     @staticmethod
     def decode_value(data: bytes | None) -> Committed | None:

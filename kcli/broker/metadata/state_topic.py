@@ -14,14 +14,15 @@ Row = tuple[bytes, bytes | None]  # (key, value), None for a tombstone
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """Return the index of the partition that stores the state of a group or transactional id: Java's String.hashCode
-    without its sign, modulo the number of partitions.
+    """Return the index of the partition that stores the state of a group or transactional id: the absolute value of
+    Java's String.hashCode, modulo the number of partitions; that of the lowest integer is 0 (Kafka's Utils.abs).
     """
     code = 0
     units = key.encode("utf-16-be")
     for at in range(0, len(units), 2):
         code = (31 * code + int.from_bytes(units[at : at + 2], "big")) & 0xFFFF_FFFF
-    return (code & 0x7FFF_FFFF) % partitions
+    magnitude = min(code, (1 << 32) - code)
+    return 0 if magnitude == 1 << 31 else magnitude % partitions
 
 
 class StateTopic:
@@ -38,12 +39,15 @@ class StateTopic:
             topic = self.controller.auto_create_topic(self.name)
         return topic.partitions[partition_for(key, len(topic.partitions))]
 
-    def write(self, key: str, rows: Sequence[Row], **producer: Any) -> None:
-        """Append rows as one batch to the partition of a key. producer: arguments of `build_batch`. Raises OSError."""
+    def write(self, key: str, rows: Sequence[Row], **producer: Any) -> int:
+        """Append rows as one batch to the partition of a key; return the offset of the first. producer: arguments of
+        `build_batch`. Raises OSError.
+        """
         partition, now = self.partition(key), self.replicas.now()
         batch = build_batch([(now, *row, ()) for row in rows], **producer)
-        partition.made_log().append(stored(batch), partition.epoch)
+        base = partition.made_log().append(stored(batch), partition.epoch)
         self.replicas.appended(partition, len(batch))
+        return base
 
     def load(self) -> Iterator[tuple[int, Batch, list[Record]]]:
         """Yield (partition index, batch, records) in the order in which they were written. Unreadable batches are left

@@ -67,11 +67,9 @@ class Transactions:
         elif each.state is TransactionState.ONGOING:
             self.fence(each)
             raise RefusedError("CONCURRENT_TRANSACTIONS", f"{name}: the transaction before was open, and is aborted")
-        elif producer_id != -1 and epoch == each.last_epoch:
-            return each  # It repeats the request, as the response was lost.
-        elif producer_id != -1 and epoch != each.epoch:
+        elif producer_id != -1 and epoch not in (each.epoch, each.last_epoch):
             raise fenced(each, epoch)
-        else:
+        elif producer_id == -1 or epoch == each.epoch:  # else it repeats the request, or continues after an abort
             self.bump(each)
             each.last_epoch = epoch
         each.timeout_ms, each.state, each.started = timeout_ms, TransactionState.EMPTY, -1
@@ -142,8 +140,10 @@ class Transactions:
             each.epoch += 1
 
     def fence(self, each: Transaction) -> None:
-        """Abort an open transaction in the next epoch, which fences its producer."""
-        each.last_epoch = -1
+        """Abort an open transaction in the next epoch, which fences its producer until that requests the epoch by its
+        former one; it may not if the epoch is the last.
+        """
+        each.last_epoch = -1 if each.is_exhausted else each.epoch
         self.finish(each, commit=False, fencing=True)
 
     def expire(self, each: Transaction) -> None:

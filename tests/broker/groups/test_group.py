@@ -238,10 +238,17 @@ def test_a_static_member_comes_back_without_a_rebalance() -> None:
             assert (await sync(two, again))["assignment"] == b"mine"
             body = {"groupId": "g", "generationId": 1, "memberId": first["memberId"], "groupInstanceId": "s"}
             assert error_name((await one(HEARTBEAT, 3, body))["errorCode"]) == "FENCED_INSTANCE_ID"
+            assert (
+                error_name((await one(HEARTBEAT, 3, body | {"groupInstanceId": "t"}))["errorCode"])
+                == "UNKNOWN_MEMBER_ID"
+            )
             older = await join(two, static="s", version=8)  # not told so: it takes itself for a follower
             assert older["leader"] == again["memberId"] != older["memberId"] and older["members"] == []
             changed = await join(two, static="s", version=9, data=b"other topics")
             assert changed["generationId"] == 2
+            for more in ({"protocolType": "connect"}, {"protocols": [{"name": "new", "metadata": b""}]}):
+                refused = await join(two, static="s", version=9, **more)  # its former protocols count, too
+                assert error_name(refused["errorCode"]) == "INCONSISTENT_GROUP_PROTOCOL"
 
     run(work())
 

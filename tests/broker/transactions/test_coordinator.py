@@ -9,7 +9,8 @@ import pytest
 from kcli.broker import Broker
 from kcli.broker.transactions.transaction import TransactionState
 from kcli.records.batches import scan
-from tests.broker.talk import run, talking
+from tests.broker.groups.test_offsets import commit as commit_plain
+from tests.broker.talk import Talk, run, talking
 from tests.broker.transactions.producer import Producer, committed, read
 
 
@@ -114,6 +115,63 @@ def test_a_producer_that_asks_again_gets_the_same_epoch() -> None:
     run(work())
 
 
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_fenced_producer_continues_by_its_former_epoch(implicit: bool) -> None:
+    """After a timeout or another producer's InitProducerId, until that one has its epoch."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            old, new = Producer(talk, implicit=implicit), Producer(talk, implicit=implicit)
+            await old.init()
+            await old.add(0)
+            known = {"producerId": old.id, "producerEpoch": 0}
+            assert await new.init() == "CONCURRENT_TRANSACTIONS"
+            for _ in range(2):
+                assert (await old.init(**known), old.epoch) == ("NONE", 1)
+            assert await old.end(commit=True) == "INVALID_TXN_STATE"
+            assert (await new.init(), new.epoch) == ("NONE", 2)
+            assert await old.init(**known) == "PRODUCER_FENCED"
+
+    run(work())
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_of_two_commits_the_later_one_is_valid(restart: bool, tmp_path: Path) -> None:
+    """Whenever its transaction ends."""
+
+    async def first() -> None:
+        async with talking(Broker(tmp_path), topic="t") as talk:
+            producer, other = Producer(talk), Producer(talk, "other")
+            for each, group in ((producer, "g"), (producer, "h"), (other, "h")):
+                await each.init() if each.id < 0 else None
+                await each.add_group(group)
+            await producer.send_offset(5)
+            await producer.send_offset(6, group="h")
+            await commit_plain(talk, 7)
+            await other.send_offset(8, group="h")
+            if not restart:
+                await end(talk, other, producer)
+
+    async def end(talk: Talk, *producers: Producer) -> None:
+        for each in producers:
+            each.talk = talk
+            await each.end()
+        assert [await committed(talk, group=group) for group in "gh"] == [(7, "NONE"), (8, "NONE")]
+
+    async def second() -> None:
+        async with talking(Broker(tmp_path)) as talk:
+            assert [await committed(talk, group=group) for group in "gh"] == [(7, "NONE"), (-1, "NONE")]
+            made = {each.name: each for each in talk.broker.transactions}
+            producers = [Producer(talk, name) for name in ("other", "tx")]
+            for each in producers:
+                each.id, each.epoch = made[each.name].producer_id, made[each.name].epoch
+            await end(talk, *producers)
+
+    run(first())
+    if restart:
+        run(second())
+
+
 def test_an_end_may_be_repeated_and_not_turned() -> None:
     async def work() -> None:
         async with talking(topic="t") as talk:
@@ -164,6 +222,7 @@ def test_offsets_hold_once_they_are_committed(implicit: bool) -> None:
                     assert await producer.send_offset(1, group=group, **odd) == "INVALID_TXN_STATE"
                     assert await producer.add_group(group) == "NONE"
                 assert await producer.send_offset(1, group=group, **odd) == error
+            assert await producer.send_offset(1, memberId="nobody") == "NONE"  # without a generation
 
     run(work())
 

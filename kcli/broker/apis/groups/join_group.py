@@ -31,7 +31,7 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
     body = request.body
     if code := request.fault() or check(request) or request.group_refusal(body["groupId"]):
         return refused(request, code)
-    member_id, instance_id = body["memberId"], body.get("groupInstanceId")
+    member_id = body["memberId"]
     if member_id and request.groups.get(body["groupId"]) is None:
         return refused(request, UNKNOWN_MEMBER)
     group = request.groups.classic_to_join(body["groupId"])
@@ -42,9 +42,7 @@ def handle(request: Request) -> Answer | Awaitable[Answer]:
             if isinstance(consumers, ConsumerGroup)
             else refused(request, INCONSISTENT)
         )
-    if not group.accepts(
-        body["protocolType"], protocols_of(body), member_id or group.static.get(instance_id or "", "")
-    ):
+    if not group.accepts(body["protocolType"], protocols_of(body)):
         return refused(request, INCONSISTENT)
     return answered(request, newcomer(request, group) if not member_id else known(request, group, member_id))
 
@@ -113,7 +111,7 @@ def join_consumers(request: Request, group: ConsumerGroup) -> dict[str, Any]:
         subscription = subscription_of(protocols)
     except InputError:
         return refused(request, INCONSISTENT)
-    if not group.accepts(body["protocolType"], protocols, member_id or static):
+    if not group.accepts(body["protocolType"], protocols):
         return refused(request, INCONSISTENT)
     if not member_id and instance_id is None and request.version >= ID_REQUIRED_SINCE:
         return refused(request, error_code("MEMBER_ID_REQUIRED"), new_member_id(request.client_id))

@@ -4,7 +4,7 @@
 * A client that assigns its partitions itself has no generation (below 0). It can commit to a group without members.
 * A member of an unknown group gets ILLEGAL_GENERATION, from v9 on GROUP_ID_NOT_FOUND.
 * A member of KIP-848's protocol commits with its current epoch, or with an earlier one for partitions that it already
-  owned then (KIP-1251). Else STALE_MEMBER_EPOCH, before v9 UNSUPPORTED_VERSION.
+  owned then (KIP-1251), else STALE_MEMBER_EPOCH. Before v9 it gets UNSUPPORTED_VERSION.
 * Offsets are stored in `__consumer_offsets`.
 """
 
@@ -64,18 +64,17 @@ def check(request: Request) -> int:
     if isinstance(group, ShareGroup):
         return NOT_FOUND if request.version >= NOT_FOUND_SINCE else ILLEGAL_GENERATION
     if isinstance(group, ConsumerGroup):
-        return new_member_fault(request, group, member_id, body.get("groupInstanceId"), generation)
+        return new_member_fault(request, group, member_id, generation)
     return check_member(group, member_id, body.get("groupInstanceId"), generation)
 
 
-def new_member_fault(
-    request: Request, group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
-) -> int:
+def new_member_fault(request: Request, group: ConsumerGroup, member_id: str, epoch: int) -> int:
     """Return the error code of a member of KIP-848's protocol; 0 if it may commit."""
     wanted = named_partitions(request, by_id=request.version >= TOPIC_IDS_SINCE)
-    name = group.check(member_id, instance_id, epoch, wanted) or ("UNKNOWN_MEMBER_ID" if epoch < 0 else "")
-    if name == "STALE_MEMBER_EPOCH" and request.version < NOT_FOUND_SINCE:
-        name = "UNSUPPORTED_VERSION"
+    member = group.members.get(member_id)
+    if member is not None and not member.classic and request.version < NOT_FOUND_SINCE:
+        return error_code("UNSUPPORTED_VERSION")
+    name = group.check(member_id, epoch, wanted)
     return error_code(name) if name else 0
 
 

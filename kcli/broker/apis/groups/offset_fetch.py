@@ -32,7 +32,8 @@ def group_row(request: Request, wanted: Mapping[str, Any]) -> dict[str, Any]:
     if code := request.fault() or request.group_refusal(wanted["groupId"]):
         return {"topics": [], "errorCode": code}
     if isinstance(group, ConsumerGroup):
-        name = group.check(wanted.get("memberId") or "", None, wanted.get("memberEpoch", -1))
+        member_id, epoch = wanted.get("memberId"), wanted.get("memberEpoch", -1)
+        name = "" if member_id is None and epoch < 0 else group.check(member_id or "", epoch)
         if name:
             return {"topics": [], "errorCode": error_code(name)}
     wanted_topics = wanted["topics"]

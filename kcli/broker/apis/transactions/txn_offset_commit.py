@@ -9,6 +9,7 @@ from typing import Any
 from kcli.broker.apis.groups.offset_commit import commit, named_partitions
 from kcli.broker.groups.codes import no_group
 from kcli.broker.groups.consumer.group import ConsumerGroup
+from kcli.broker.groups.state import State
 from kcli.broker.request import Request
 from kcli.broker.share.group import ShareGroup
 from kcli.broker.transactions.attempts import attempt
@@ -37,17 +38,21 @@ def handle(request: Request) -> dict[str, Any]:
 
 
 def check_member(request: Request) -> int:
-    """Return the error code of a member that may not commit; 0 if it may, or if the request names no member."""
+    """Return the error code of a member that may not commit; 0 if it may, or if the request names no member. Without a
+    generation it may commit to a group that has no members.
+    """
     body = request.body
     member_id, instance_id = body.get("memberId", ""), body.get("groupInstanceId")
     generation = body.get("generationIdOrMemberEpoch", -1)
     if generation < 0 and not member_id and instance_id is None:
         return 0
     group = request.groups.get(body["groupId"])
+    if generation < 0 and not isinstance(group, ShareGroup) and (group is None or group.state is State.EMPTY):
+        return 0
     if group is None or isinstance(group, ShareGroup):
         return error_code("ILLEGAL_GENERATION")
     if isinstance(group, ConsumerGroup):
         wanted = named_partitions(request, by_id=request.version >= TOPIC_IDS_SINCE)
-        name = group.check(member_id, instance_id, generation, wanted)
+        name = group.check(member_id, generation, wanted)
         return error_code("ILLEGAL_GENERATION" if name == "STALE_MEMBER_EPOCH" else name) if name else 0
     return group.check(member_id, instance_id, generation)

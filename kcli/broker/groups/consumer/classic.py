@@ -108,8 +108,8 @@ def move_back(made: Group, group: ConsumerGroup) -> None:
 
 def identity_fault(group: ConsumerGroup, member_id: str, instance_id: str | None) -> int:
     """Return the error code if there is no such member, of either protocol; else 0."""
-    if instance_id is not None and group.static.get(instance_id) not in (None, member_id):
-        return FENCED
+    if instance_id is not None and group.static.get(instance_id) != member_id:
+        return FENCED if instance_id in group.static else UNKNOWN_MEMBER
     return 0 if member_id in group.members else UNKNOWN_MEMBER
 
 

@@ -131,9 +131,7 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         """Process the last heartbeat of a member: it is removed, or (epoch -2) temporarily away. Raises
         RefusedError.
         """
-        member = self._known(beat.member_id)
-        if beat.instance_id is not None and self._static(beat.instance_id) is not member:
-            raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
+        member = self._known(beat.member_id) if beat.instance_id is None else self._known_static(beat)
         if beat.epoch == LEFT_FOR_NOW:
             self._release(member.revoking)
             member.revoking, member.state, member.epoch = NOTHING, MemberState.STABLE, LEFT_FOR_NOW
@@ -143,15 +141,11 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         else:
             self.remove(member)
 
-    def check(
-        self, member_id: str, instance_id: str | None, epoch: int, committed: Iterable[Partition] | None = None
-    ) -> str:
+    def check(self, member_id: str, epoch: int, committed: Iterable[Partition] | None = None) -> str:
         """Return the name of the error for a member that commits offsets or fetches them; "" for none.
 
         committed: the partitions of a commit, None for a fetch.
         """
-        if epoch < 0 and not member_id and instance_id is None:
-            return ""
         member = self.members.get(member_id)
         if member is None:
             return "UNKNOWN_MEMBER_ID"
@@ -171,21 +165,26 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         return member
 
     def _find_static(self, beat: Beat, limits: GroupLimits) -> ConsumerMember:
-        former = self._static(beat.instance_id or "")
         if beat.epoch != JOINING:
-            if former is None:
-                raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
-            if former.id != beat.member_id:
-                message = f"Static member {beat.member_id} with instance id {beat.instance_id} was fenced by another"
-                raise RefusedError("FENCED_INSTANCE_ID", message)
-            check_epoch(former, beat)
-            return former
+            member = self._known_static(beat)
+            check_epoch(member, beat)
+            return member
+        former = self._static(beat.instance_id or "")
         if former is None or former.id == beat.member_id:
             return former or self._enter(beat, limits)
         if former.epoch != LEFT_FOR_NOW and beat.classic is None:
             message = f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join: it is there"
             raise RefusedError("UNRELEASED_INSTANCE_ID", message)
         return self._replace(former, beat)
+
+    def _known_static(self, beat: Beat) -> ConsumerMember:
+        member = self._static(beat.instance_id or "")
+        if member is None:
+            raise RefusedError("UNKNOWN_MEMBER_ID", f"Instance id {beat.instance_id} is unknown.")
+        if member.id != beat.member_id:
+            message = f"Static member {beat.member_id} with instance id {beat.instance_id} was fenced by another"
+            raise RefusedError("FENCED_INSTANCE_ID", message)
+        return member
 
     def _enter(self, beat: Beat, limits: GroupLimits) -> ConsumerMember:
         made = self._admit(ConsumerMember(beat.member_id, beat.instance_id), limits.most_members)
@@ -334,11 +333,9 @@ class ConsumerGroup(MemberGroup[ConsumerMember]):
         """Return whether no other member has any of the partitions that a member's target adds."""
         return not any(self._owners[each] for each in self.target.get(member.id, NOTHING) - member.assigned)
 
-    def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]], but: str) -> bool:
-        """Return whether a classic member with these protocols has one in common with the others. but: the id of a
-        member to leave out.
-        """
-        others = [each.classic.protocols for each in self.members.values() if each.classic and each.id != but]
+    def accepts(self, protocol_type: str, protocols: list[tuple[str, bytes]]) -> bool:
+        """Return whether a protocol is one of all classic members. One that joins again is among them."""
+        others = [each.classic.protocols for each in self.members.values() if each.classic]
         common = set.intersection(*({name for name, _ in each} for each in others)) if others else None
         names = {name for name, _ in protocols}
         return protocol_type == self.protocol_type and bool(names if common is None else names & common)

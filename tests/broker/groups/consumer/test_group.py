@@ -178,6 +178,7 @@ def test_static_members_come_back_to_what_they_had() -> None:
             assert r.group.epoch == before  # nobody else notices
             assert r.refused(lambda: r.beat("a", epoch, instance_id="i")) == "FENCED_INSTANCE_ID"
             assert r.refused(lambda: r.beat("x", epoch, instance_id="j")) == "UNKNOWN_MEMBER_ID"
+            assert r.refused(lambda: r.group.leave(Beat("a", -1, instance_id="i"), r.limits)) == "FENCED_INSTANCE_ID"
             r.group.leave(Beat("c", -2, instance_id="i"), r.limits)
             r.broker.clock.advance(46)
             assert "i" not in r.group.static
@@ -209,17 +210,6 @@ def test_the_members_choose_the_assignor_and_there_may_be_no_more_of_them() -> N
             r.join("b")
             assert r.group.assignor == "range"
             assert r.refused(lambda: r.join("c")) == "GROUP_MAX_SIZE_REACHED"
-
-    run(work())
-
-
-def test_who_is_no_member_commits_without_an_epoch_alone() -> None:
-    """As the admin client and consumers that assign partitions themselves do."""
-
-    async def work() -> None:
-        async with room() as r:
-            assert r.group.check("", None, -1) == ""
-            assert r.group.check("", None, 0) == "UNKNOWN_MEMBER_ID"
 
     run(work())
 
