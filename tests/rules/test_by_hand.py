@@ -482,6 +482,27 @@ def test_a_batch_that_is_too_large_once(case: str, tmp_path: Path) -> None:
         assert ("since then" in finding.text) == (case == "given up")
 
 
+@pytest.mark.parametrize(
+    ("error", "member", "advised"),
+    [(12, "m", "offset.metadata.max.bytes"), (25, "", "a group.id of its own"), (25, "m", None), (0, "", None)],
+)
+def test_commits_that_are_refused_for_good(error: int, member: str, advised: str | None, tmp_path: Path) -> None:
+    """A consumer commits each five seconds; a member whose group rebalances is refused for a moment."""
+    talk = Talk()
+    part = {"partitionIndex": 0, "committedOffset": 7, "committedMetadata": "x" * 9}
+    asked = {"groupId": "g", "generationIdOrMemberEpoch": -1, "memberId": member,
+             "topics": [{"name": "orders", "partitions": [part]}]}  # fmt: skip
+    for _ in range(5):
+        answer = {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 0, "errorCode": error}]}]}
+        talk.call(8, 6, asked, answer, 5 * SECOND)
+    findings = found(tmp_path, talk)
+    if advised is None:
+        assert not findings
+    else:
+        finding = told(findings, "errors-again", client="tester", group=["g"])
+        assert advised in finding.advice
+
+
 def test_replicas_that_are_out_of_sync_refuse_more_than_once(tmp_path: Path) -> None:
     assert told(found(tmp_path, produced(Talk(), 4, 19), produced(Talk("b", 41000), 6, 0, "payments")),
                 "under-min-isr", topic="orders")  # fmt: skip

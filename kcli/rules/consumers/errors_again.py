@@ -3,23 +3,38 @@
 from kcli.rules.prepared import TROUBLES
 from kcli.rules.rule import Rule
 
-# Ten times; each INVALID_PRODUCER_ID_MAPPING ends a producer, so three are enough. Topics and partitions that are not
-# there for up to 30 s, and then serve for the first time, are new ones: no client gives up sooner with its defaults
-# (librdkafka's topic.metadata.propagation.max.ms 30000, max.block.ms 60000).
+# Ten times; each INVALID_PRODUCER_ID_MAPPING ends a producer, so three are enough. What the same request will always be
+# told counts from the fourth time on, as commits are seconds apart; a person gives up before. Topics and partitions
+# that are not there for up to 30 s, and then serve for the first time, are new ones: no client gives up sooner with its
+# defaults (librdkafka's topic.metadata.propagation.max.ms 30000, max.block.ms 60000).
+FINAL = """('OFFSET_METADATA_TOO_LARGE', 'INVALID_REPLICATION_FACTOR', 'INVALID_PARTITIONS', 'INVALID_CONFIG',
+                            'INVALID_REPLICA_ASSIGNMENT', 'POLICY_VIOLATION')"""
 RULE = Rule(
     finding="errors-again",
     title="errors that repeat without end",
-    when="(failed >= 10 OR errors LIKE '%PRODUCER_ID_MAPPING%') AND seconds >= 3",
+    when="failed >= 3 AND seconds >= 3",
     sql=f"""
 WITH failures AS (SELECT client_id, api, explode(errors) AS error, ns, server
              FROM calls WHERE NOT inner_client AND failed),
+committed AS (
+  SELECT coalesce(client_id, '') AS client_id, error AS refusal, array_agg(DISTINCT group_id) AS groups,
+         bool_and(coalesce(member_id, '') = '') AS from_outside
+  FROM commits
+  WHERE error IS NOT NULL
+  GROUP BY 1, 2
+),
 counted AS (
   SELECT m.client_id, m.api, m.error, count(*) AS answers, (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns,
-         max(ns) AS last_ns, array_agg(DISTINCT server) AS servers
+         max(ns) AS last_ns, array_agg(DISTINCT server) AS servers, max(k.groups) AS groups,
+         bool_or(m.error = 'UNKNOWN_MEMBER_ID' AND coalesce(k.from_outside, false)) AS from_outside
   FROM failures m
+  LEFT JOIN committed k ON m.api = 'OFFSET_COMMIT' AND m.client_id = k.client_id AND m.error = k.refusal
   WHERE {TROUBLES}
   GROUP BY m.client_id, m.api, m.error
-  HAVING count(*) >= CASE WHEN m.error = 'INVALID_PRODUCER_ID_MAPPING' THEN 3 ELSE 10 END
+  HAVING count(*) >= CASE WHEN m.error = 'INVALID_PRODUCER_ID_MAPPING' THEN 3
+                          WHEN m.error IN {FINAL}
+                            OR bool_or(m.error = 'UNKNOWN_MEMBER_ID' AND coalesce(k.from_outside, false)) THEN 4
+                          ELSE 10 END
     AND max(ns) - min(ns) >= 3000000000
 ),
 -- Those between the first and the last: what began late is no rarer for all that went well before.
@@ -65,7 +80,7 @@ begun AS (
   HAVING bool_and(coalesce(s.last_ns > to_ns AND (api = 'METADATA' AND to_ns - from_ns < 3000000000
                                                  OR s.first_ns > from_ns AND to_ns - from_ns < 30000000000), false))
 )
-SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 * answers / requests AS percent,
+SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, groups, 100.0 * answers / requests AS percent,
        first_ns, last_ns, answers AS weight,
        CASE WHEN c.error = 'UNKNOWN_PRODUCER_ID'
             THEN 'all records of this producer were deleted (retention, kafka-delete-records.sh) before it wrote '
@@ -74,12 +89,24 @@ SELECT c.client_id, c.api, c.error, answers, requests, seconds, servers, 100.0 *
             WHEN c.error = 'INVALID_PRODUCER_ID_MAPPING'
             THEN 'the coordinator had forgotten its transactional.id: {{client_id}} pauses for longer than '
                  'transactional.id.expiration.ms of the brokers (7 days by default); raise that, or begin with a new '
-                 'producer (initTransactions) after a long pause' END AS advised
+                 'producer (initTransactions) after a long pause'
+            WHEN from_outside
+            THEN 'it commits without being a member (assign) to a group that has members: give it a group.id of its '
+                 'own, or let it subscribe'
+            WHEN c.error = 'OFFSET_METADATA_TOO_LARGE'
+            THEN 'none of these offsets is committed, so after a restart its records come again: commit less metadata '
+                 'with them, or raise offset.metadata.max.bytes of the brokers (4096)'
+            WHEN c.error = 'INVALID_REPLICATION_FACTOR'
+            THEN 'ask for at most as many replicas as there are brokers (replication.factor of Kafka Streams and of '
+                 'internal topics of Connect), or for -1: the brokers'' default.replication.factor'
+            WHEN c.error = 'POLICY_VIOLATION'
+            THEN 'a policy of the brokers refuses it (create.topic.policy.class.name, alter.config.policy.class.name), '
+                 'and the response says why: kcli decode shows it' END AS advised
 FROM counted c JOIN asked a ON c.client_id = a.client_id AND c.api = a.api AND c.error = a.error
 LEFT JOIN begun n ON c.api = n.api AND c.client_id = n.client_id AND c.error = n.error
 WHERE n.client_id IS NULL AND answers >= 0.3 * CASE WHEN seconds >= 5 THEN requests ELSE all_requests END
 """,
-    subject={"client": "client_id"},
+    subject={"client": "client_id", "group": "groups"},
     evidence=("api", "error", "answers", "requests", "seconds", "servers"),
     text="{client_id} gets {error} again and again: {answers} of {requests} responses to {api} in {seconds} s",
     ruled_out="start-up: they continue for {seconds} s",
