@@ -503,6 +503,33 @@ def test_commits_that_are_refused_for_good(error: int, member: str, advised: str
         assert advised in finding.advice
 
 
+@pytest.mark.parametrize(
+    ("has_id", "writes", "found_it"), [(True, False, True), (False, False, False), (True, True, False)]
+)
+def test_a_producer_that_waits_for_a_partition_that_is_not_there(
+    has_id: bool, writes: bool, found_it: bool, tmp_path: Path
+) -> None:
+    """It asks on, as Java does; a health check never asks for a producer id."""
+    talk = Talk()
+    if has_id:
+        asked = {"transactionalId": None, "transactionTimeoutMs": 60000, "producerId": -1, "producerEpoch": -1}
+        talk.call(22, 4, asked, {"errorCode": 0, "producerId": 6, "producerEpoch": 0})
+    parts = [{"partitionIndex": index, "leaderId": 2} for index in range(3)]
+    answer = {
+        "brokers": [{"nodeId": 2, "host": "10.0.0.2", "port": 9092}],
+        "topics": [{"name": "orders", "partitions": parts}],
+    }
+    for _ in range(12):
+        talk.call(3, 8, {"topics": [{"name": "orders"}]}, answer, SECOND)
+    findings = found(tmp_path, produced(talk, 1, 0) if writes else talk)
+    if found_it:
+        finding = told(findings, "unknown-topic", client="tester", topic="orders")
+        assert "3 partitions with leaders: it waits for a partition" in finding.text
+        assert finding.advice.startswith("send to partitions 0 to 2 of orders (") and "errors" not in finding.evidence
+    else:
+        assert not findings
+
+
 def test_replicas_that_are_out_of_sync_refuse_more_than_once(tmp_path: Path) -> None:
     assert told(found(tmp_path, produced(Talk(), 4, 19), produced(Talk("b", 41000), 6, 0, "payments")),
                 "under-min-isr", topic="orders")  # fmt: skip

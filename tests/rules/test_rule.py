@@ -159,7 +159,9 @@ def test_numbers_have_their_singular_and_short_times_their_unit() -> None:
 
 def test_a_name_of_several_words_stands_in_quotes() -> None:
     rule = next(each for each in RULES if each.finding == "unknown-topic")
-    row = dict.fromkeys(each for _, each, _, _ in Formatter().parse(rule.text + rule.advice + rule.see) if each)
+    row = dict.fromkeys(
+        each for _, each, _, _ in Formatter().parse(rule.text + rule.advice + rule.see + rule.ruled_out) if each
+    )
     found = finding_of(rule, row | {"topic": "no topic !", "client_id": "a"}, "F")
     assert ' asks for "no topic !", ' in found.text and 'topic "no topic !"' in found.advice
     assert found.subject["topic"] == "no topic !" and found.see.endswith(" --topic 'no topic !'")
