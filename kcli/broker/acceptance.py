@@ -19,7 +19,7 @@ from kcli.grammar.request_start import api_of
 from kcli.grammar.words.fixed import fixed_layout
 from kcli.records.acceptance import MAGIC_2_SINCE, MOST_BYTES, RefusedError, TimeLimits, is_transactional
 from kcli.records.record_faults import tolerated_payloads
-from kcli.schemas.apikeys import API_VERSIONS, PRODUCE
+from kcli.schemas.apikeys import API_VERSIONS, FETCH, LIST_OFFSETS, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_code
 from kcli.schemas.model import release_order
@@ -46,6 +46,7 @@ class RequestVerdict(NamedTuple):
 
 
 ACCEPTED = RequestVerdict("", "NONE", "")
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1  # isolation levels
 COMPACT_SINCE = 9  # the first Produce version with compact lengths (length + 1)
 PRODUCER_ID_AT = fixed_layout(BATCH_HEADER).offsets["producerId"]
 Explain = Callable[[bytes], str]  # refused records -> text to append to the reason
@@ -79,7 +80,10 @@ def request_verdicts(
         request = frames.decode_request(data, start, dialect)
     except DecodeError as error:
         return [RequestVerdict("", "", str(error))]
-    found = produce_verdicts(request.body, version, release, now, explain) if api_key == PRODUCE else [ACCEPTED]
+    refused = isolation_refusal(request.body) if api_key in (FETCH, LIST_OFFSETS) else None
+    found = [ACCEPTED] if refused is None else [RequestVerdict("", refused.error, str(refused))]
+    if api_key == PRODUCE:
+        found = produce_verdicts(request.body, version, release, now, explain)
     left = left_over(request.body)
     return [ACCEPTED._replace(reason=left)] if left and not found[0].reason else found
 
@@ -171,6 +175,16 @@ def produce_refusal(body: dict[str, Any]) -> RefusedError | None:
         reason = "a transactional batch in a request without a transactional id"
         return RefusedError("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", reason)
     return None
+
+
+def isolation_refusal(body: dict[str, Any]) -> RefusedError | None:
+    """Return the error for a Fetch or ListOffsets request as a whole; None if there is none. Kafka's
+    `IsolationLevel.forId` throws for other levels, which no error code stands for.
+    """
+    level = body.get("isolationLevel", READ_UNCOMMITTED)
+    if level in (READ_UNCOMMITTED, READ_COMMITTED):
+        return None
+    return RefusedError("UNKNOWN_SERVER_ERROR", f"isolationLevel {level}: 0 or 1 expected")
 
 
 def records_of(body: dict[str, Any]) -> Iterator[bytes]:

@@ -54,6 +54,8 @@ def test_a_broker_that_has_a_dialect_takes_its_drafts(tmp_path: Path) -> None:
         (frame("Fetch", 17, {}), "3.5", "", "3.5 has no Fetch v17"),
         (b"\x03\xe7\0\0" + bytes(8), "4.4", "", "4.4 has no API key 999"),
         (b"\0\x12\0\x63" + bytes(8), "4.4", "UNSUPPORTED_VERSION", "4.4 has ApiVersions"),
+        (frame("Fetch", 17, {"isolationLevel": 9}), "4.4", "UNKNOWN_SERVER_ERROR", "isolationLevel 9: 0 or 1 expected"),
+        (frame("ListOffsets", 5, {"isolationLevel": -1}), "4.4", "UNKNOWN_SERVER_ERROR", "isolationLevel -1"),
         (produce(batch("a"), acks=2), "4.4", "INVALID_REQUIRED_ACKS", "acks 2"),
         (produce(batch("a", transactional=True)), "4.4", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "transactional"),
     ],

@@ -153,7 +153,7 @@ def next_of(found: Diagnosis, words: str) -> list[str]:
     """Return the commands that show more of this capture."""
     from kcli.rules.prepared import ROUTINE_ERRORS
 
-    if not found.judged:
+    if not found.judged or not found.overview.exchanges:  # the other commands count exchanges
         return [f"kcli decode pcap {words}"]
     if len(found.findings) > FINDINGS:
         more = f"kcli diagnose {words}"

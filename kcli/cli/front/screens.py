@@ -20,6 +20,7 @@ from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
 from kcli.input_names import name_of
 from kcli.shell import quoted
+from kcli.snapshots.reading.files import log_directory
 
 if TYPE_CHECKING:
     from kcli.records.verification import LogFacts, LogFinding
@@ -82,18 +83,32 @@ def facts_of(facts: LogFacts) -> Iterator[str]:
 def snapshot_screen(path: str, _kind: str) -> int:
     """Show a snapshot's survey, and what `snapshot verify` finds in it."""
     file = read_again(path)
-    code = run("snapshot", "inspect", file, "--format", "table")
-    return max(code, run("snapshot", "verify", file))
+    return verified_after(file, "snapshot", "inspect", file, "--format", "table")
 
 
 def metadata_screen(path: str, _kind: str) -> int:
     """Show the metadata of a folder or log segment, and what `snapshot verify` finds in it."""
     if Path(path).is_dir():
-        code = run("snapshot", "image", path)
-        code = max(code, run("snapshot", "verify", path))
-        next_commands(path, "snapshot verify --replay {}", "report {} -o report.html")
-        return code
+        return verified_after(path, "snapshot", "image", "-q", path)
     return snapshot_screen(path, _kind)
+
+
+def verified_after(path: str, *words: str) -> int:
+    """Run a command, then `snapshot verify`, which names each damaged file. Raises the command's InputError at the
+    end.
+    """
+    damage = None
+    try:
+        code = run(*words)
+    except InputError as error:
+        damage, code = error, 0
+    code = max(code, run("snapshot", "verify", path))
+    if Path(path).is_dir():
+        more = "snapshot image {} tree topics/byName", "snapshot verify --replay {}", "report {} -o report.html"
+        next_commands(path, *more)
+    if damage is not None:
+        raise damage
+    return code
 
 
 def message_screen(path: str, kind: str) -> int:
@@ -124,6 +139,9 @@ def json_screen(path: str, _kind: str) -> int:
     if (start_of(path) or b"").startswith((b'{"timestamp"', b'{"event"')):
         print_line(f"{name_of(path)}  JSON: lines of kcli decode pcap")
         next_commands(path, "fetch-session explain {}")
+    elif Path(path).name == "quorum-state":
+        print_line(f"{name_of(path)}  a node's state of elections; Kafka reads it with the node's other files")
+        next_commands(str(log_directory(Path(path).parent)), "snapshot doctor {}")
     else:
         print_line(f"{name_of(path)}  JSON: messages, as kcli prints them, or data of something else")
         next_commands(path, "encode request {} --to hex")

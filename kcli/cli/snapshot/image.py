@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from kcli.cli.options.inputs import dialect_option, format_option, quiet_option, secrets_option
-from kcli.cli.terminal.cells import align, broken, hanging
+from kcli.cli.terminal.cells import align, hanging
+from kcli.cli.terminal.commands import listed_commands
 from kcli.cli.terminal.console import terminal_room, warn
 from kcli.cli.terminal.error_summary import conclude
 from kcli.cli.terminal.lines import Lines, print_note
 from kcli.cli.terminal.output import open_output
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError
+from kcli.input_names import STDIN
 from kcli.jsontext import dumps
+from kcli.shell import quoted
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.api import Loaded, Wanted, load_image, parse_time
 
@@ -127,7 +130,7 @@ def image(source: str, **values: Any) -> int:
         warn_stats(loaded)
     if loaded.note:
         warn(f"{source}: {loaded.note}", options.quiet)
-    write = writer_for(options)
+    write = writer_for(options, source)
     inputs = [source, *filter(None, [options.log]), *loaded.sources]
     if options.form == "parquet":
         assert options.output is not None
@@ -147,7 +150,7 @@ def warn_stats(loaded: Loaded) -> None:
 Writer = Callable[["Image", BinaryIO], None]
 
 
-def writer_for(options: ImageOptions) -> Writer:
+def writer_for(options: ImageOptions, source: str) -> Writer:
     """Return the function that writes the image, or the part of it that the options ask for. Raises UsageError."""
     form, secrets = options.form, options.secrets
     if sum(map(bool, (options.verb, options.path, options.ask, options.without))) > 1:
@@ -161,10 +164,12 @@ def writer_for(options: ImageOptions) -> Writer:
         return lambda found, out: write_nodes(found, action, pattern, form, secrets, out)
     if form in ("json", "jsonl"):
         return lambda found, out: write_tables(found, form, secrets, out)
-    return lambda found, out: write_summary(found, out, options.output)
+    again = None if options.quiet or source == STDIN else source
+    return lambda found, out: write_summary(found, out, again, options.output)
 
 
-def write_summary(found: Image, out: BinaryIO, output: str | None) -> None:
+def write_summary(found: Image, out: BinaryIO, again: str | None, output: str | None) -> None:
+    """Write the figures, and the next commands. again: the input in these; None: no commands."""
     from kcli.snapshots.image.summary import image_summary
 
     summary = image_summary(found)
@@ -172,8 +177,9 @@ def write_summary(found: Image, out: BinaryIO, output: str | None) -> None:
     write = Lines(out).lines
     for name, value in summary.items():
         write(hanging(f"{name:<{wide}}  ", shown_value(value), room))
-    write([""])
-    write(broken("Next: `tree topics/byName`, `ls /image`, --ask by-broker, --format json", room))
+    if again is not None:
+        same = f"kcli snapshot image {quoted(again)}"
+        write(["", "Next:", *listed_commands([f"{same} tree topics/byName", f"{same} --ask by-broker"], room)])
 
 
 def shown_value(value: object) -> str:

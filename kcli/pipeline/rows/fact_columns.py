@@ -11,6 +11,7 @@ from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, instants, integers, numbered, strings
 from kcli.tables.core_rows import CoreRows
 from kcli.tables.exchanges import ExchangeArrays
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 
 
 class FactColumns:
@@ -19,7 +20,8 @@ class FactColumns:
     """
 
     def __init__(self, ended: dict[str, Any], voices: Sequence[Any], names: Sequence[str | None]) -> None:
-        self.voices, self.names = voices, names
+        self.voices = voices
+        self.names = [CLUSTER_METADATA if name == METADATA_ID else name for name in names]  # no response names it
         self.uses, self.runs, self.sums = (CoreRows.of(ended, kind) for kind in ("uses", "runs", "sums"))
         self.links, self.servers, self.addresses, self.clients = (
             strings(ended[name]) for name in ("links", "servers", "addresses", "clients")

@@ -18,6 +18,7 @@ from kcli.file_kinds import kind_of as kind_of_start
 from kcli.records import build_batch
 from tests.cli.decode.test_message import FETCH
 from tests.cli.decode.test_message_formats import produce
+from tests.snapshots.quorum.folders import make_node
 from tests.test_hex_text import FORMS
 
 CASES = [
@@ -264,3 +265,27 @@ def test_lines_of_json_are_known(samples: Path, tmp_path: Path, capsys: pytest.C
     for file, command in ((lines, "fetch-session explain"), (message, "encode request")):
         assert main([str(file)]) == 0
         assert f"\nNext:\n  kcli {command} {file}" in capsys.readouterr().out
+
+
+def test_the_next_commands_of_a_capture_without_exchanges_show_something(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In TLS without keys `stats` and `report` have nothing to judge: exit code 3, and no row."""
+    sealed = str(Path(__file__).parents[2] / "capture" / "data" / "tls-1.2-suites.pcap")
+    main([sealed])
+    assert capsys.readouterr().out.endswith(f"\nNext:\n  kcli decode pcap {sealed}\n")
+    assert main(["decode", "pcap", sealed]) == 0 and "encrypted" in capsys.readouterr().out
+
+
+def test_a_damaged_file_of_a_metadata_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the screen only "DIR: at byte 11087" was left."""
+    node = make_node(tmp_path, 1, (1, 50))
+    folder = Path(node) / "__cluster_metadata-0"
+    last = max(folder.glob("*.log"))
+    last.write_bytes(last.read_bytes()[:-7])
+    assert main([node]) == 3
+    said = capsys.readouterr().out
+    assert f"{last} @ byte " in said and "\nNext:\n  kcli snapshot image " in said
+    state = folder / "quorum-state"
+    state.write_text('{"leaderId":1,"leaderEpoch":1,"votedId":-1,"data_version":1}')
+    assert main([str(state)]) == 0 and f"kcli snapshot doctor {node}\n" in capsys.readouterr().out

@@ -7,6 +7,7 @@ from typing import Any
 from kcli.capture.audit import ClientProfile
 from kcli.pipeline.rows.fact_columns import FactColumns
 from kcli.pipeline.writing import stored_schema
+from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 from tests.pipeline.rows.test_exchange_columns import column
 
 LINKS = ["a:1-b:2", "[::1]:1-[::2]:3"]
@@ -37,12 +38,14 @@ def test_uses() -> None:
 
 def test_runs_of_answers() -> None:
     numbers = (1, 0, 1, 1, 5, 0, 10, 11, 13, 2, -1, 0), (0, -1, 0, 1, 5, 6, 20, 21, 21, 1, 4, 2)
-    made = FactColumns(ended(runs=b"".join(struct.pack("12q", *each) for each in numbers)), VOICES, [None, "t", "d:4"])
+    made = FactColumns(
+        ended(runs=b"".join(struct.pack("12q", *each) for each in numbers)), VOICES, [None, METADATA_ID, "d:4"]
+    )
     ((table, found),) = made.batches()
     assert (table, found.schema.equals(stored_schema("outcomes"))) == ("outcomes", True)
     assert [tuple(each.values()) for each in found.to_pylist()] == [
-        (LINKS[1], "[::1]:1", "c", "::2", "FETCH", "t", 5, 0, 10, 11, 13, 2, -1, None),
-        (LINKS[0], "a:1", None, "b", "PRODUCE", "t", 5, 6, 20, 21, 21, 1, 4, "d:4"),
+        (LINKS[1], "[::1]:1", "c", "::2", "FETCH", CLUSTER_METADATA, 5, 0, 10, 11, 13, 2, -1, None),
+        (LINKS[0], "a:1", None, "b", "PRODUCE", CLUSTER_METADATA, 5, 6, 20, 21, 21, 1, 4, "d:4"),
     ]
 
 

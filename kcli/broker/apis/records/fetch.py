@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kcli.broker.acceptance import isolation_refusal
 from kcli.broker.fetch.conversion import NEWEST_MAGIC, newest_magic, older_records
 from kcli.broker.fetch.fetching import Work, by_topic, positions, replica_of, undisturbed
 from kcli.broker.fetch.partition_reads import PartitionRead
@@ -26,9 +27,10 @@ from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Key, Partition
 from kcli.broker.request import Request
 from kcli.broker.response import Answer, EncodedBody
+from kcli.schemas.errors import error_code
 from kcli.sessions.broker import Fetch
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
-from kcli.sessions.trace import TOPIC_IDS_SINCE
+from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE
 from kcli.sessions.values import FetchRequest, FetchResponse, Position
 
 WHOLE_FIRST_SINCE, START_OFFSET_SINCE, RAFT_SINCE = 3, 5, 12
@@ -47,6 +49,8 @@ def fetch_with(request: Request, rows: Rows, nothing: dict[str, Any]) -> Answer 
     """Return the response or a future of it. rows: makes its topics; nothing: the topics of a refused request."""
     if code := request.fault(among=SESSION_ERRORS):
         return {"errorCode": code} | nothing
+    if request.version >= SESSIONS_SINCE and (refused := isolation_refusal(request.body)):
+        return {"errorCode": error_code(refused.error)} | nothing
     with undisturbed(sum(len(each["partitions"]) for each in request.body["topics"])):
         wanted = wanted_of(request)
         fetch = request.node.sessions.begin(wanted, request.now())

@@ -9,6 +9,7 @@ the log's end and the segments' first offsets.
 from collections import Counter
 from typing import Any
 
+from kcli.broker.acceptance import isolation_refusal
 from kcli.broker.partition import Partition
 from kcli.broker.request import Request
 from kcli.broker.storage.headers import StoredBatch
@@ -37,6 +38,8 @@ def checked(request: Request, name: str, wanted: dict[str, Any], repeated: set[t
     its version lacks.
     """
     index, timestamp = wanted["partitionIndex"], wanted["timestamp"]
+    if (refused := isolation_refusal(request.body)) is not None:
+        return {"partitionIndex": index, "timestamp": -1, "offset": -1, "errorCode": error_code(refused.error)}
     if (name, index) not in repeated and (timestamp >= EARLIEST or request.version >= SINCE.get(timestamp, 1 << 15)):
         return row(request, name, wanted)
     code = error_code("INVALID_REQUEST" if (name, index) in repeated else "UNSUPPORTED_VERSION")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kcli.capture.counters import Tally
 from kcli.capture.unread import fragment_phrases, unread_phrases
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcli.capture.decoder import CaptureDecoder
     from kcli.cli.decode.pcap.table import ExchangeTable
 
+Ended = Literal["", "interrupted", "damaged"]  # why the captures were not read to their end
 STANDARD_INPUT = name_of("-")  # standard input, which can't be read again
 LEGEND = 8  # most connections listed
 
@@ -29,14 +30,15 @@ def closing(
     *,
     key_logs: Sequence[str] = (),
     shown: int | None = None,
-    interrupted: bool = False,
+    ended: Ended = "",
     room: int | None = None,
     options: str = "",
 ) -> list[str]:
     """Return the last lines: totals, oddities, whether every byte is accounted for, and the next commands.
 
-    shown: the number of exchanges that passed the filter; None: no filter. options: the filter in words. interrupted:
-    the engine stopped early, so bytes may wait in it. room: cells of a line with a command; other lines have no limit.
+    shown: the number of exchanges that passed the filter; None: no filter. options: the filter in words. ended:
+    "interrupted": the engine stopped early, so bytes may wait in it; "damaged": the captures can be read only up to a
+    place. room: cells of a line with a command; other lines have no limit.
     """
     tally, engine = source.tally, source.engine
     first, links = counted(tally.exchanges, "exchange"), counted(engine.connections, "connection")
@@ -50,7 +52,7 @@ def closing(
         first += f" ({apis_text(tally)})"
     parts = [f"{first}, {links}", *oddities(tally, engine)]
     lines = ["; ".join(parts) + ";"]
-    all_there = accounted(tally.unaccounted(engine), interrupted)
+    all_there = accounted(tally.unaccounted(engine), ended)
     size = f"{bytes_text(engine.wire_bytes)} over {span_text(source.time.seconds())}"
     lines.append(f"{counted(engine.packets, 'packet')}, {size}; {all_there}.")
     if table is not None and tally.exchanges:
@@ -92,10 +94,11 @@ def legend(table: ExchangeTable, again: str, room: int | None) -> Iterator[str]:
         yield f"  and {more:,} more"
 
 
-def accounted(missing: int, interrupted: bool) -> str:
-    if interrupted:
+def accounted(missing: int, ended: Ended) -> str:
+    if ended == "interrupted":
         return f"interrupted: {max(missing, 0):,} bytes read and not yet used"
-    return "every byte accounted for" if not missing else f"{missing:,} bytes NOT accounted for: please report it"
+    all_there = "every byte before the damage accounted for" if ended == "damaged" else "every byte accounted for"
+    return all_there if not missing else f"{missing:,} bytes NOT accounted for: please report it"
 
 
 def slow_text(latency: float) -> str:

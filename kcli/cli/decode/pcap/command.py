@@ -49,6 +49,7 @@ from kcli.shell import quoted
 
 if TYPE_CHECKING:
     from kcli.capture.tables.arrow import ArrowSink
+    from kcli.cli.decode.pcap.closing import Ended
     from kcli.cli.decode.pcap.rows import TableSink
 
 TIMES = ("relative", "absolute")  # the default on a terminal, and elsewhere
@@ -198,19 +199,19 @@ def summed_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any =
         yield
     except (InputError, KeyboardInterrupt) as end:
         if source.engine.packets:
-            sum_up(source, options, table, interrupted=isinstance(end, KeyboardInterrupt))
+            sum_up(source, options, table, "damaged" if isinstance(end, InputError) else "interrupted")
         raise
     sum_up(source, options, table)
 
 
-def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, *, interrupted: bool = False) -> None:
+def sum_up(source: CaptureDecoder[Any], options: dict[str, Any], table: Any, ended: Ended = "") -> None:
     if options["quiet"]:
         return
     from kcli.cli.decode.pcap.closing import closing
 
     sys.stdout.flush()
     shown = None if source.chosen.takes_all else source.passed
-    read = {"key_logs": options["key_logs"], "shown": shown, "interrupted": interrupted, "room": note_room()}
+    read = {"key_logs": options["key_logs"], "shown": shown, "ended": ended, "room": note_room()}
     say_nameless(source, source.chosen.topic)
     for line in closing(source, table, **read, options=" ".join(words_of(options, quoted))):
         note(line)

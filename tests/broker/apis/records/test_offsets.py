@@ -50,6 +50,19 @@ def test_a_request_for_many_partitions_writes_their_starts_once(
     run(work())
 
 
+def test_an_isolation_level_that_kafka_does_not_have() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            asked = {"replicaId": -1, "topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "timestamp": -1}]}]}
+            for level, error in ((1, "NONE"), (9, "UNKNOWN_SERVER_ERROR")):
+                answer = await talk(LIST_OFFSETS, 5, asked | {"isolationLevel": level})
+                assert error_name(answer["topics"][0]["partitions"][0]["errorCode"]) == error
+                answer = await talk(keys.FETCH, 11, {"replicaId": -1, "maxWaitMs": 0, "isolationLevel": level})
+                assert error_name(answer["errorCode"]) == error
+
+    run(work())
+
+
 @pytest.mark.parametrize("version", range(12))
 def test_offsets_by_time(version: int) -> None:
     async def work() -> None:

@@ -139,7 +139,7 @@ def test_a_cut_file_is_read_and_then_told(cut: Callable[[str], str], capsys: Cap
     assert main(["decode", "pcap", path, "--format", "jsonl"]) == 3
     said = capsys.readouterr()
     assert said.out.count('"requestHeader"') == 78 and said.out.count('"event":"truncated"') == 1
-    assert "every byte accounted for" in said.err
+    assert "; every byte before the damage accounted for." in said.err
     assert said.err.splitlines()[-1] == (
         f"kcli: {path}: the file ends in the middle of a packet, 75 bytes into it, at 0xf568"
     )
