@@ -57,6 +57,22 @@ def sent_to(talk: Talk, host: str, times: int) -> Talk:
     return talk
 
 
+@pytest.mark.parametrize("case", ["lost", "works", "same host", "name"])
+def test_a_client_elsewhere_that_is_told_of_localhost(case: str, tmp_path: Path) -> None:
+    """It is told once, and looks on its own host; whoever is beside the broker works."""
+    host = "kafka.shop.example" if case == "name" else "localhost"
+    asking = Talk("asking", broker=1 if case == "same host" else 2)
+    sent_to(asking, host, 1)
+    if case == "works":
+        fetched(asking, 20)
+    findings = found(tmp_path, asking, fetched(sent_to(Talk("beside", 41000), host, 1), 20))
+    if case == "lost":
+        finding = told(findings, "wrong-advertised-listener", client=["asking"])
+        assert "sends clients to localhost:9092, where they get no connection: they look for it" in finding.text
+    else:
+        assert not findings
+
+
 @pytest.mark.parametrize("lost", [True, False])
 def test_a_listener_that_tells_another_address_than_before(lost: bool, tmp_path: Path) -> None:
     """A broker that is started again with another name. A client that keeps its connection works on."""

@@ -13,6 +13,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # bootstrap port shows, a client that works: that cannot be judged.
 # Where a listener tells another address of a broker than before, all clients that it has told may have worked; those
 # are lost that have asked on since then, and done nothing else. Others may work on by the connections that they have.
+# A client on another host that is told of localhost looks for the broker on its own host, where no capture of the
+# broker's sees it: being told once is enough, whoever works beside the broker.
 # A client whose group is refused goes no further. An idempotent producer asks any broker for its id, the first as well.
 RULE = Rule(
     finding="wrong-advertised-listener",
@@ -55,7 +57,9 @@ requesters AS (
 sent AS (
   SELECT a.server, node_id, address, named, attempts, refused, waited_seconds, hosts, coalesce(accepted, 0) AS accepted,
          sum(CASE WHEN named THEN 0 ELSE coalesce(accepted, 0) END) OVER (PARTITION BY a.server) = 0 AS blind,
-         sum(coalesce(accepted, 0)) OVER (PARTITION BY a.server) > 0 AS maybe
+         sum(coalesce(accepted, 0)) OVER (PARTITION BY a.server) > 0 AS maybe,
+         (address LIKE '127.%' OR address LIKE '[::1]:%' OR address LIKE 'localhost:%')
+           AND a.server NOT LIKE '127.%' AND a.server NOT LIKE '[::1]:%' AS loops
   FROM (
     SELECT server, node_id, address, named,
            CASE WHEN named THEN concat('port ', split_part(address, ':', -1)) ELSE address END AS place
@@ -67,17 +71,21 @@ sent AS (
 ),
 away AS (
   SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns,
-         untried AND told < 3 AS few, CASE WHEN untried THEN NULL ELSE hosts END AS hosts,
+         untried AND told < 3 AND NOT is_own AS few, is_own, CASE WHEN untried THEN NULL ELSE hosts END AS hosts,
          CASE WHEN untried THEN 0 ELSE attempts END AS attempts, CASE WHEN untried THEN 0 ELSE refused END AS refused,
          CASE WHEN untried THEN 0 ELSE waited_seconds END AS waited_seconds
   FROM (
     SELECT s.*, k.server AS listener, k.client_id, asked, began_ns, ended_ns, blind AND NOT proven AS lost_all,
-           attempts IS NULL OR (named AND accepted > 0 AND NOT proven) AS untried,
+           attempts IS NULL OR (named AND accepted > 0 AND NOT proven) OR (loops AND f.server IS NOT NULL) AS untried,
+           loops AND f.server IS NOT NULL AS is_own, told_of_topics,
            CASE WHEN maybe THEN told_of_topics ELSE told_well END AS told
     FROM sent s JOIN requesters k ON s.server = k.server
+    LEFT JOIN (SELECT DISTINCT server, client_id FROM conns WHERE host != broker_host) AS f
+      ON f.server = s.server AND f.client_id = k.client_id
     WHERE address != s.server AND NOT works
   ) AS l
-  WHERE CASE WHEN untried THEN lost_all AND told >= 1
+  WHERE CASE WHEN is_own THEN told_of_topics >= 1
+             WHEN untried THEN lost_all AND told >= 1
              ELSE accepted = 0 AND (attempts >= 2 OR waited_seconds >= 3) AND (lost_all OR asked >= 3) END
 ),
 homes AS (
@@ -112,7 +120,8 @@ left_behind AS (
 every_away AS (
   SELECT a.*, CAST(NULL AS STRING) AS before FROM away a
   UNION ALL
-  SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns, false, NULL, 0, 0, 0, before FROM left_behind
+  SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns, false, false, NULL, 0, 0, 0, before
+  FROM left_behind
 ),
 -- Brokers that answer at another address: one of theirs, or where a server names itself alone.
 up AS (
@@ -130,7 +139,8 @@ SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts
          FROM coordinator_asks q
          WHERE q.client_id IN (SELECT w.client_id FROM every_away w)
        ) AS groups,
-       CASE WHEN max(attempts) = 0 THEN 'no client tried to connect (does its name resolve?)'
+       CASE WHEN bool_or(is_own) THEN 'they look for it on their own hosts'
+            WHEN max(attempts) = 0 THEN 'no client tried to connect (does its name resolve?)'
             WHEN max(refused) = 0 THEN concat('no attempt to connect there was answered (', max(attempts), ')')
             ELSE concat(max(attempts), CASE WHEN max(attempts) = 1 THEN ' attempt' ELSE ' attempts' END,
                         ' to connect there, ', max(refused), ' refused, none accepted') END AS outcome,
@@ -149,6 +159,7 @@ CROSS JOIN (SELECT max(last_ns) AS end_ns FROM stretches) AS e
 WHERE NOT (few AND is_found)
 GROUP BY node_id, address, few
 HAVING CASE WHEN few THEN max(end_ns) - max(ended_ns) >= 10000000000
+            WHEN bool_or(is_own) AND max(end_ns) - max(ended_ns) >= 3000000000 THEN true
             ELSE sum(asked) >= 3 OR max(waited_seconds) >= 3 OR max(refused) >= 3 END
 """,
     subject={"broker": "broker", "client": "clients", "group": "groups"},
