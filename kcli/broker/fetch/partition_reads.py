@@ -9,6 +9,7 @@
 * A consumer may read from any replica from v11 on (KIP-392). It gets the records below the high watermark; with
   read_committed those below the last stable offset, and the aborted transactions in that range. A follower gets all
   records.
+* A negative maxBytes is UNKNOWN_SERVER_ERROR where there are records to read (Kafka's LogSegment.read).
 """
 
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from kcli.sessions.values import Position, Result
 from kcli.snapshots.reading.names import SnapshotId
 
 OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
+SERVER_ERROR = error_code("UNKNOWN_SERVER_ERROR")
 UNKNOWN_TOPIC, UNKNOWN_ID = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("UNKNOWN_TOPIC_ID")
 UNKNOWN = frozenset([UNKNOWN_TOPIC, UNKNOWN_ID, error_code("TOPIC_AUTHORIZATION_FAILED")])
 
@@ -136,6 +138,8 @@ class PartitionReader:
         end = partition.end_of_read(offset, limit)
         readable = end if unseen is None else min(unseen, end)
         room = min(position.max_bytes, self.left)
+        if offset < readable and min(position.max_bytes, self.limits.max_bytes) < 0:
+            return refused(SERVER_ERROR, partition)
         records = self.read_records(log, position, readable) if offset < readable else None
         if readable < end and (offset >= readable or (records is not None and records.size < room)):
             self.unseen = True

@@ -40,12 +40,13 @@ ABORTED_ENTRY = fixed_layout(TRANSACTION_INDEX_ENTRY)
 
 
 class AppendedBatch(NamedTuple):
-    """The sequences and offsets of a batch that was written."""
+    """The sequences and offsets of a batch that was written. timestamp: its latest (ms)."""
 
     first_sequence: int
     last_sequence: int
     first_offset: int
     last_offset: int
+    timestamp: int
 
 
 class Aborted(NamedTuple):
@@ -126,7 +127,7 @@ class ProducerStates:
         known.last_timestamp = timestamp
         if first_sequence != NO_SEQUENCE:
             last = (first_sequence + last_offset - first_offset) & LAST_SEQUENCE
-            known.batches.append(AppendedBatch(first_sequence, last, first_offset, last_offset))
+            known.batches.append(AppendedBatch(first_sequence, last, first_offset, last_offset, timestamp))
         if transactional and known.transaction_start < 0:
             known.transaction_start = first_offset
 
@@ -193,12 +194,13 @@ class ProducerStates:
             known.transaction_start, known.coordinator_epoch = start, coordinator
             known.last_timestamp = timestamp
             if last != NO_SEQUENCE:
-                known.batches.append(AppendedBatch((last - delta) & LAST_SEQUENCE, last, offset - delta, offset))
+                first = (last - delta) & LAST_SEQUENCE
+                known.batches.append(AppendedBatch(first, last, offset - delta, offset, timestamp))
         return True
 
 
 def row(producer_id: int, known: Known) -> tuple[int, ...]:
-    last = known.batches[-1] if known.batches else AppendedBatch(NO_SEQUENCE, NO_SEQUENCE, -1, -1)
+    last = known.batches[-1] if known.batches else AppendedBatch(NO_SEQUENCE, NO_SEQUENCE, -1, -1, -1)
     delta = last.last_offset - last.first_offset
     return (
         producer_id,

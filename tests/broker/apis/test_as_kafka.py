@@ -9,7 +9,7 @@ import pytest
 from kcli.schemas import apikeys as keys
 from kcli.schemas.errors import error_name
 from tests.broker.apis.asking import altered, codes
-from tests.broker.talk import run, talking
+from tests.broker.talk import batch, fetch_body, run, talking
 
 
 def test_a_request_that_names_a_thing_twice() -> None:
@@ -297,6 +297,44 @@ def test_what_is_asked_of_topics_that_are_not_there() -> None:
             (row,) = (await talk(keys.DESCRIBE_TRANSACTIONS, 0, {"transactionalIds": ["no"]}))["transactionStates"]
             names = ("producerId", "producerEpoch", "transactionStartTimeMs")
             assert [row[name] for name in names] == [0, 0, 0]
+
+    run(work())
+
+
+def test_a_fetch_that_reads_nothing() -> None:
+    """An unknown partition has no aborted transactions, and of one that can't be read they are unknown."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            await talk.produce("t", batch("a"))
+            for topic, offset, limit, isolation, error, aborted in (
+                ("u", 0, 9, 0, "UNKNOWN_TOPIC_OR_PARTITION", []),
+                ("u", 0, 9, 1, "UNKNOWN_TOPIC_OR_PARTITION", []),
+                ("t", 5, 9, 1, "OFFSET_OUT_OF_RANGE", None),
+                ("t", 0, -1, 1, "UNKNOWN_SERVER_ERROR", None),
+                ("t", 1, -1, 1, "NONE", []),
+                ("t", 1, 9, 0, "NONE", None),
+            ):
+                answer = await talk.fetch(12, (topic, 0, offset), part_bytes=limit, isolation=isolation)
+                (row,) = answer["responses"][0]["partitions"]
+                assert (error_name(row["errorCode"]), row["abortedTransactions"]) == (error, aborted)
+            body = fetch_body(12, ("t", 0, 0), max_bytes=-1)
+            assert await codes(talk, keys.FETCH, 12, body) == ["NONE", "UNKNOWN_SERVER_ERROR"]
+
+    run(work())
+
+
+def test_partitions_are_added_to_each_node_once() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            for nodes, error in (
+                ([], "INVALID_REPLICA_ASSIGNMENT"),
+                ([1, 1], "INVALID_REPLICA_ASSIGNMENT"),
+                ([1], "NONE"),
+            ):
+                wanted = {"name": "t", "count": 2, "assignments": [{"brokerIds": nodes}]}
+                body = {"topics": [wanted], "timeoutMs": 1000, "validateOnly": True}
+                assert await codes(talk, keys.CREATE_PARTITIONS, 3, body) == [error]
 
     run(work())
 

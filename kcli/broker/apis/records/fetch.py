@@ -21,7 +21,7 @@ from typing import Any
 from kcli.broker.acceptance import isolation_refusal
 from kcli.broker.fetch.conversion import NEWEST_MAGIC, newest_magic, older_records
 from kcli.broker.fetch.fetching import Work, by_topic, positions, replica_of, undisturbed
-from kcli.broker.fetch.partition_reads import PartitionRead
+from kcli.broker.fetch.partition_reads import UNKNOWN, PartitionRead
 from kcli.broker.fetch.records_slot import RecordsSlots
 from kcli.broker.metadata.leaders import Hints
 from kcli.broker.partition import Key, Partition
@@ -161,7 +161,10 @@ def partition_row(
         "errorCode": result.error,
         "highWatermark": result.high_watermark,
         "lastStableOffset": result.last_stable_offset,
-        "abortedTransactions": aborted_rows(read) if committed else None,
+        # Kafka has [] of partitions that it does not try to read, and null of those that it can't.
+        "abortedTransactions": aborted_rows(read)
+        if result.error in UNKNOWN or (committed and not result.error)
+        else None,
         "records": slots.field(read.records),
     }
     # The version filter would drop the field, too, but copy each of many rows.

@@ -12,7 +12,9 @@
 * With acks 0 there is no response: after an error the connection is closed, so that the client notices. acks 1 and -1
   mean the same here, since the leader's log is the only copy; -1 also checks min.insync.replicas.
 * INVALID_TOPIC_EXCEPTION for internal topics, except for the client id __admin_client (ReplicaManager).
-* From v8 on INVALID_RECORD and INVALID_TIMESTAMP name the wrong records (KIP-467).
+* From v8 on INVALID_RECORD and INVALID_TIMESTAMP name the wrong records (KIP-467). What the log itself refuses has the
+  log's start offset, and of a wrong sequence or epoch no text (ReplicaManager.appendToLocalLog).
+* A duplicate has the append time of the first copy, which is its latest timestamp (UnifiedLog.append).
 * From v10 on NOT_LEADER_OR_FOLLOWER comes with the leader's id and address.
 """
 
@@ -25,7 +27,7 @@ from kcli.broker.request import Request
 from kcli.broker.response import Answer, HangUpError
 from kcli.broker.storage.incoming import Incoming, read_incoming, recoded, upgraded
 from kcli.broker.storage.log import Log
-from kcli.broker.storage.producers import DUPLICATE, FENCED
+from kcli.broker.storage.producers import DUPLICATE, FENCED, AppendedBatch
 from kcli.records.acceptance import MAGIC_2_SINCE, RefusedError, TimeLimits
 from kcli.schemas.acl_codes import Resource
 from kcli.schemas.errors import error_code, error_name
@@ -34,6 +36,8 @@ from kcli.schemas.field_codes import NO_PRODUCER
 ABORTABLE_SINCE, ADDING_SINCE, TOPIC_IDS_SINCE = 11, 12, 13
 # A client with this client id may write to internal topics (Kafka's AdminUtils).
 ADMIN = "__admin_client"
+WITHOUT_TEXT = frozenset(["OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH"])
+REFUSED_BY_LOG = WITHOUT_TEXT | {"INVALID_RECORD", "INVALID_TIMESTAMP"}
 
 
 def handle(request: Request) -> Answer:
@@ -84,6 +88,10 @@ def topic_row(request: Request, data: dict[str, Any], hints: Hints) -> dict[str,
             row.update(partition_row(request, topic, part, hints) if topic else {"errorCode": missing})
         except RefusedError as refused:
             row |= refused.row()
+            if refused.error in WITHOUT_TEXT:
+                row["errorMessage"] = None
+            if topic is not None and refused.error in REFUSED_BY_LOG and not refused_by_coordinator(request, refused):
+                row["logStartOffset"] = topic.partitions[part["index"]].start_offset
             row["recordErrors"] = [
                 {"batchIndex": number, "batchIndexErrorMessage": text} for number, text in refused.records.items()
             ]
@@ -123,10 +131,10 @@ def partition_row(request: Request, topic: Topic, part: dict[str, Any], hints: H
     if configs.codec is not None:
         batches = [recoded(each, *configs.codec) for each in batches]
     enter_transaction(request, partition, batches[0])
-    base = append(request, partition, batches)
+    base, time = append(request, partition, batches)
     return {
         "baseOffset": base,
-        "logAppendTimeMs": -1 if now is None else now,
+        "logAppendTimeMs": time if time >= 0 or now is None else now,
         "logStartOffset": partition.start_offset,
     }
 
@@ -151,20 +159,27 @@ def enter_transaction(request: Request, partition: Partition, first: Incoming) -
         raise
 
 
-def append(request: Request, partition: Partition, batches: list[Incoming]) -> int:
-    """Append the batches and return the first offset; for a duplicate batch the offset of its first copy."""
+def refused_by_coordinator(request: Request, refused: RefusedError) -> bool:
+    """Return whether an epoch was refused by the transaction coordinator, which comes before the log."""
+    return refused.error == "INVALID_PRODUCER_EPOCH" and request.body.get("transactionalId") is not None
+
+
+def append(request: Request, partition: Partition, batches: list[Incoming]) -> tuple[int, int]:
+    """Append the batches. Returns the first offset and -1; of a duplicate batch its first copy's offset and latest
+    timestamp (ms).
+    """
     log = partition.made_log()
     adding = batches[0].head.is_transactional and request.version >= ADDING_SINCE
     known = duplicate_of(log, batches, complete=adding or (partition.unsettled and not log.start_offset))
     if known is not None:
-        return known
+        return known.first_offset, known.timestamp
     base = log.append(batches, partition.epoch)
     request.replicas.appended(partition, sum(len(each.data) for each in batches))
-    return base
+    return base, -1
 
 
-def duplicate_of(log: Log, batches: list[Incoming], *, complete: bool) -> int | None:
-    """Return the first offset of the copy of a batch that was appended earlier; None if no batch is a duplicate.
+def duplicate_of(log: Log, batches: list[Incoming], *, complete: bool) -> AppendedBatch | None:
+    """Return the copy of a batch that was appended earlier; None if no batch is a duplicate.
     complete: a producer without batches has to begin with sequence 0.
     Raises RefusedError for a wrong sequence or producer epoch.
     """
@@ -176,7 +191,7 @@ def duplicate_of(log: Log, batches: list[Incoming], *, complete: bool) -> int | 
             head.producer_id, head.producer_epoch, head.base_sequence, head.last_sequence, complete=complete
         )
         if fault == DUPLICATE and written is not None:
-            return written.first_offset
+            return written
         if fault is not None:
             name = "INVALID_PRODUCER_EPOCH" if fault == FENCED else "OUT_OF_ORDER_SEQUENCE_NUMBER"
             producer_text = f"producer {head.producer_id} epoch {head.producer_epoch} sequence {head.base_sequence}"

@@ -60,17 +60,14 @@ def extend(request: Request, wanted: Mapping[str, Any]) -> None:
         raise RefusedError("INVALID_PARTITIONS", f"{count} partitions: there are {have}, more expected")
     assignments = wanted["assignments"]
     nodes = set(request.controller.node_ids)
-    if assignments is not None and (
-        len(assignments) != count - have or any(set(each["brokerIds"]) - nodes for each in assignments)
-    ):
-        raise RefusedError(
-            "INVALID_REPLICA_ASSIGNMENT", f"{count - have} of them expected, on the nodes {sorted(nodes)}"
-        )
     copies = len(topic.partitions[0].replicas) if topic.partitions else 1
-    made = (
-        [tuple(each["brokerIds"]) for each in assignments]
-        if assignments is not None
-        else request.controller.assign(count - have, copies)
-    )
+    if assignments is None:
+        made = request.controller.assign(count - have, copies)
+    else:
+        made = [tuple(each["brokerIds"]) for each in assignments]
+        each_once = all(len(each) == len(set(each) & nodes) == copies for each in made)
+        if len(made) != count - have or not each_once:
+            reason = f"{count - have} of them expected, each with {copies} of the nodes {sorted(nodes)}"
+            raise RefusedError("INVALID_REPLICA_ASSIGNMENT", reason)
     if not request.body["validateOnly"]:
         request.controller.add_partitions(topic, made)

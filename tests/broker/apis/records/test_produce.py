@@ -204,6 +204,23 @@ def test_idempotent_producers() -> None:
     run(work())
 
 
+def test_what_the_log_itself_answers() -> None:
+    """A duplicate has its first copy's latest timestamp; what the log refuses its start offset and no text."""
+
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            names = ("baseOffset", "logAppendTimeMs", "logStartOffset", "errorMessage")
+            for records, found in (
+                (sequenced(0, "a", "b"), (0, -1, 0, None)),
+                (sequenced(0, "a", "b"), (0, 1001, 0, None)),
+                (sequenced(9, "z"), (-1, -1, 0, None)),
+            ):
+                row = await talk.produce("t", records)
+                assert tuple(row[name] for name in names) == found
+
+    run(work())
+
+
 def test_a_second_batch_that_comes_before_the_first() -> None:
     """The first went to the old leader, the second to the new one. Taken, it would keep the first out for ever."""
 
