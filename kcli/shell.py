@@ -3,6 +3,8 @@
 import shlex
 from collections.abc import Iterable
 
+from kcli.input_names import STDIN
+
 # Characters that a shell interprets within double quotes; "!" only in shells with a history.
 READ_IN_QUOTES = frozenset('"$`\\!')
 
@@ -26,6 +28,11 @@ def escaped(char: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in data)
 
 
+def file_word(path: str) -> str:
+    """Quote a file's name as an argument. One that begins with a dash is no option."""
+    return quoted(f"./{path}" if path.startswith("-") and path != STDIN else path)
+
+
 def file_words(files: Iterable[str], key_logs: Iterable[str] = ()) -> str:
     """Return captures and their key logs as arguments of a command, quoted."""
-    return " ".join([*map(quoted, files), *(f"--key-log {quoted(each)}" for each in key_logs)])
+    return " ".join([*map(file_word, files), *(f"--key-log {file_word(each)}" for each in key_logs)])

@@ -43,4 +43,5 @@ def test_what_no_terminal_shows_stands_as_its_bytes(word: str) -> None:
 
 def test_quotes_are_there_only_where_they_must_be() -> None:
     assert (quoted("a/b.pcap"), quoted("a b"), quoted("it's"), quoted("$x")) == ("a/b.pcap", '"a b"', '"it\'s"', "'$x'")
+    assert file_words(["-a", "-"], ["-k"]) == "./-a - --key-log ./-k"  # a name that begins with a dash is no option
     assert file_words(["a b", "c"], ["k"]) == '"a b" c --key-log k'

@@ -11,6 +11,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import CapturedField
 from kcli.core.records import batches as core
 from kcli.grammar.secrets import redacted
+from kcli.input_names import unicode_name
 from kcli.jsontext import dumps
 from kcli.records.batches import Batch, scan
 from kcli.records.columns import record_arrays, within_calendar
@@ -247,7 +248,7 @@ class CapturedBatches:
         place = RecordsOrigin({
             "topic": found.topic, "topic_id": found.topic_id, "partition": found.partition,
             "api": exchange.api_name, "client_id": exchange.client_id, "connection": exchange.connection,
-            "file": file, **more,
+            "file": unicode_name(file), **more,
         }, self.number, len(self.data), exchange.request_ns)  # fmt: skip
         place.count = len(frames)
         if exchange.api_key == PRODUCE:

@@ -10,6 +10,7 @@ from kcli.calendar import FIRST_MS, LAST_MS, NO_TIME
 from kcli.errors import DecodeError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted
+from kcli.input_names import unicode_name
 from kcli.jsontext import dumps
 from kcli.records.batches import Batch, is_covered, scan
 from kcli.records.chunks import ReadInto
@@ -244,7 +245,7 @@ def batch_arrays(np: Any, batches: list[Batch], of_batch: Any, file: str) -> dic
         return Among(texts(known), places[of_batch] if len(batches) else places).dictionary()
 
     return {
-        "file": Among(texts([file]), np.zeros(len(of_batch), np.int32)).dictionary(),
+        "file": Among(texts([unicode_name(file)]), np.zeros(len(of_batch), np.int32)).dictionary(),
         "baseOffset": numbers("i8", lambda batch: batch.base_offset),
         "magic": numbers("i1", lambda batch: batch.magic),
         "compression": names(lambda batch: batch.compression),

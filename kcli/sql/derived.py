@@ -19,6 +19,7 @@ from kcli.capture.io.capture_file import CaptureFile, is_piped
 from kcli.capture.nothing import NothingReadError, nothing_in
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
+from kcli.input_names import unicode_name
 from kcli.pipeline.derived.file_views import view_of
 from kcli.pipeline.derived.judged_tables import finding_rows
 from kcli.pipeline.derived.local_facts import LocalFacts
@@ -152,7 +153,7 @@ def derived_source(table: str, facts: Facts) -> Source:
         import pyarrow
 
         schema = schema_of(TABLES[table].columns)
-        names = ", ".join(dict.fromkeys(map(name_of, facts.paths)))
+        names = ", ".join(dict.fromkeys(unicode_name(name_of(each)) for each in facts.paths))
         rows = (DERIVED | JUDGED)[table](facts)
         found = False
         while some := list(islice(rows, ROWS)):

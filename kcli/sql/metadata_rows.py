@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from kcli.errors import InputError, all_of
+from kcli.input_names import unicode_name
 from kcli.jsontext import dumps, loads
 from kcli.snapshots.json_lines import RecordLines
 from kcli.snapshots.reading.files import open_file
@@ -45,6 +46,6 @@ def rows_of(path: str, lines: RecordLines, failures: list[InputError]) -> Iterat
                 if "event" not in row:
                     yield {
                         "offset": row["offset"], "type": row["type"], "version": row["version"],
-                        "data": dumps(row["data"]), "reason": row.get("reason"), "file": path,
+                        "data": dumps(row["data"]), "reason": row.get("reason"), "file": unicode_name(path),
                     }  # fmt: skip
     failures += [InputError(problem, file=path) for problem in lines.problems]

@@ -10,6 +10,7 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.record_fields import RecordSink
 from kcli.capture.nothing import require_exchanges
 from kcli.errors import InputError, all_of
+from kcli.input_names import unicode_name
 from kcli.payloads.record_table import CapturedBatches, RecordsOrigin, count_batches, decoder_for, record_batches
 from kcli.records.damage import stretches
 from kcli.sql.scans import Source
@@ -33,7 +34,7 @@ def segment_records(paths: Sequence[str], secrets: bool, reader: PayloadDecoder 
         failures: list[InputError] = []
         for path in paths:
             topic, partition = partition_of(Path(path).absolute().parent.name)
-            values = {"topic": topic, "partition": partition, "file": path}
+            values = {"topic": topic, "partition": partition, "file": unicode_name(path)}
             try:
                 yield from log_batches(path, values, secrets, failures, decoder)
             except InputError as error:

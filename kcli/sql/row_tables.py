@@ -17,7 +17,7 @@ from kcli.capture.nothing import require_exchanges
 from kcli.capture.tables.arrow import ArrowSink
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import InputError
-from kcli.input_names import STDIN
+from kcli.input_names import STDIN, unicode_name
 from kcli.jsontext import loads
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.rows.naming import name_columns
@@ -115,7 +115,7 @@ class TableRows(RowSource):
         """Make a record batch of the rows from `put_row`."""
 
         if self.waiting:
-            self.add(batch_of_rows(self.waiting, self.schema), texts(self.files))
+            self.add(batch_of_rows(self.waiting, self.schema), texts(map(unicode_name, self.files)))
         self.waiting, self.files = [], []
 
     def flush(self, last: bool = False) -> None:

@@ -1,11 +1,16 @@
 """What is given, sorted by what it holds."""
 
+import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from kcli.errors import InputError
 from kcli.sql.inputs import is_read_once, sort_inputs
+from tests.capture.wires import SAMPLES
+from tests.inside import kcli
 
 
 def test_files_and_folders_are_sorted_by_what_they_hold(samples: Path, tmp_path: Path) -> None:
@@ -50,3 +55,13 @@ def test_what_is_missing_is_found_before_anything_is_read(samples: Path, tmp_pat
         sort_inputs([str(samples), str(tmp_path / "missing")])
     with pytest.raises(InputError, match="holds no capture, log segment, snapshot or Parquet table"):
         sort_inputs([str(tmp_path)])
+
+
+def test_a_name_that_is_not_utf_8_has_its_bytes_in_the_column(tmp_path: Path) -> None:
+    """Every kind of table has it: the first ended in a traceback."""
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.pcap")
+    shutil.copy(SAMPLES / "java44-txn.pcap", path)
+    for table in ("exchanges", "records", "undecodable", "clients"):
+        done = kcli("sql", f"SELECT any_value(file) AS file FROM {table}", path, "--format", "jsonl", "-q")
+        found = json.loads(done.stdout)["file"]
+        assert done.returncode == 0 and found in (None, f"{tmp_path}/\\xff\\xfe.pcap"), table

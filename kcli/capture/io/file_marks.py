@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kcli.input_names import unicode_name
 from kcli.tables.arrays import Among, texts
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class FileMarks:
         """Return a column with the file of each row of the batch. names: of the files."""
         numbers = self.numbers(rows)
         missing = numbers == UNKNOWN
-        return Among(texts(names), numbers, missing if missing.any() else None)
+        return Among(texts(map(unicode_name, names)), numbers, missing if missing.any() else None)
 
     def numbers(self, rows: CoreRows) -> Any:
         """Return the number of each row's file, as a numpy.ndarray; UNKNOWN: the row is older than the changes

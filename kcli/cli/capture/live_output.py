@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 from kcli.cli.terminal.console import note
 from kcli.cli.terminal.output import descriptor_of, is_stream, open_output, open_private, refuse_inputs, refuse_link
 from kcli.named_file import BUFFER, NamedFile
-from kcli.shell import quoted
+from kcli.shell import file_word
 
 
 class GrowingFile(NamedFile):
@@ -59,4 +59,4 @@ def open_live_output(output: str) -> Iterator[BinaryIO]:
 def tell_next(output: str | None, quiet: bool) -> None:
     """Write the command that reads the saved packets."""
     if output and output != "-" and not is_stream(output) and not quiet:
-        note(f"Next: kcli {quoted(output)}")
+        note(f"Next: kcli {file_word(output)}")

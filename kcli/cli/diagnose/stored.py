@@ -9,7 +9,7 @@ from kcli.cli.terminal.lines import print_line
 from kcli.diagnose.finding_text import counted_by_severity
 from kcli.finding import Finding
 from kcli.pipeline.derived.judged_tables import FILES
-from kcli.shell import quoted
+from kcli.shell import file_word
 
 
 def print_stored_findings(folder: str, most: int | None = None) -> Sequence[Finding]:
@@ -33,4 +33,4 @@ def over_tables(see: str, folder: str) -> str:
     asked to store them.
     """
     reads_tables = see.startswith("kcli sql ") and " FROM records " not in see
-    return see.replace(FILES, quoted(folder)) if reads_tables else see
+    return see.replace(FILES, file_word(folder)) if reads_tables else see

@@ -19,7 +19,7 @@ from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted
 from kcli.errors import DecodeError, InputError
 from kcli.input_names import name_of
-from kcli.shell import quoted
+from kcli.shell import file_word
 from kcli.snapshots.reading.files import log_directory
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def message_screen(path: str, kind: str) -> int:
     try:
         code = run("decode", "request", *text.split(), "--format", "tree", "--records", "batches", file)
     except DecodeError:
-        print_line(f"If it is a response: kcli decode response {text}{quoted(path)} --api NAME --api-version N")
+        print_line(f"If it is a response: kcli decode response {text}{file_word(path)} --api NAME --api-version N")
         raise
     if code:
         return code
@@ -208,7 +208,7 @@ def key_log_screen(path: str, _kind: str) -> int:
     print_broken(
         f"{name_of(path)}  key log of TLS: {', '.join(f'{label} {count}' for label, count in labels.most_common(8))}"
     )
-    for line in next_lines([f"kcli CAPTURE --key-log {quoted(path)}"], terminal_room(None), NEXT_OF_KEYS):
+    for line in next_lines([f"kcli CAPTURE --key-log {file_word(path)}"], terminal_room(None), NEXT_OF_KEYS):
         print_line(line)
     return 0
 
@@ -268,7 +268,7 @@ def shown(lines: Iterator[str]) -> int:
 
 def next_commands(path: str, *commands: str) -> None:
     """Print the next commands for a file; {} stands for it in each."""
-    for line in next_lines([f"kcli {command.format(quoted(path))}" for command in commands], terminal_room(None)):
+    for line in next_lines([f"kcli {command.format(file_word(path))}" for command in commands], terminal_room(None)):
         print_line(line)
 
 

@@ -21,7 +21,7 @@ from kcli.counting import counted
 from kcli.errors import InputError, UsageError
 from kcli.input_names import STDIN
 from kcli.jsontext import dumps
-from kcli.shell import quoted
+from kcli.shell import file_word
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.api import Loaded, Wanted, load_image, parse_time
 
@@ -178,7 +178,7 @@ def write_summary(found: Image, out: BinaryIO, again: str | None, output: str | 
     for name, value in summary.items():
         write(hanging(f"{name:<{wide}}  ", shown_value(value), room))
     if again is not None:
-        same = f"kcli snapshot image {quoted(again)}"
+        same = f"kcli snapshot image {file_word(again)}"
         write(["", "Next:", *listed_commands([f"{same} tree topics/byName", f"{same} --ask by-broker"], room)])
 
 

@@ -6,7 +6,7 @@ from kcli.cli.terminal.commands import listed_commands
 from kcli.cli.terminal.console import terminal_width
 from kcli.counting import counted, rounded_bytes
 from kcli.legible import legible
-from kcli.shell import quoted
+from kcli.shell import file_word
 from kcli.snapshots.reading.file_survey import Survey
 from kcli.snapshots.reading.names import parse_snapshot_name, segment_offset
 from kcli.snapshots.survey_json import instant, stats_json, type_name
@@ -30,7 +30,7 @@ def survey_table(found: Survey, path: str, stats: bool = False) -> list[str]:
     made = [part for line in lines for part in wrapped(legible(line), width)]
     if log:
         return made
-    commands = (f"kcli snapshot {verb} {quoted(path)}" for verb in ("image", "verify"))
+    commands = (f"kcli snapshot {verb} {file_word(path)}" for verb in ("image", "verify"))
     return [*made, "", "Next:", *listed_commands(commands, width)]
 
 
