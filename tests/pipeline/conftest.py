@@ -21,6 +21,8 @@ INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
 }
+# For few rows: not four tasks in each shuffle, but still more than one.
+SHUFFLES = {"spark.sql.shuffle.partitions": "2"}
 
 
 # Of modules that Python would take from the folder that it is started in.
@@ -53,7 +55,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         warnings.simplefilter("ignore")
         # This process, unlike kcli, may import from the folder that it is in.
         with contextlib.chdir(folder), mock.patch.object(sys, "path", [each for each in sys.path if each]):
-            made = session("local[2]", log=str(folder / "spark.log"), brief=True, settings=INTERPRETED)
+            made = session("local[2]", log=str(folder / "spark.log"), brief=True, settings=INTERPRETED | SHUFFLES)
         yield made
         made.stop()
 

@@ -17,11 +17,16 @@ from tests.rules.test_transaction_timeout import writer
 
 
 def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows, with the lists in them sorted: an engine collects values in any order."""
-    listed = [
-        {name: sorted(value) if isinstance(value, list) else value for name, value in row.items()} for row in rows
-    ]
-    return sorted(listed, key=repr)
+    """The rows, with the lists in them sorted and 12 digits of a float: an engine collects and adds values in any
+    order.
+    """
+    return sorted(({name: settled(value) for name, value in row.items()} for row in rows), key=repr)
+
+
+def settled(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    return sorted(value) if isinstance(value, list) else value
 
 
 def asked(spark: Any, sql: str) -> list[dict[str, Any]]:
@@ -32,7 +37,7 @@ def asked(spark: Any, sql: str) -> list[dict[str, Any]]:
     read = [name for each in (*parts.values(), last) for name in SOURCES.findall(each)]
     for name, part in parts.items():
         rows = spark.sql(part)
-        stored = rows if read.count(name) < 2 else spark.createDataFrame(rows.collect(), rows.schema)
+        stored = rows if read.count(name) < 2 else spark.createDataFrame(rows.toArrow(), rows.schema)
         stored.createOrReplaceTempView(name)
     found = [row.asDict() for row in spark.sql(last).collect()]
     for name in parts:
