@@ -339,6 +339,37 @@ def test_partitions_are_added_to_each_node_once() -> None:
     run(work())
 
 
+def test_a_cursor_is_of_a_topic_that_is_asked_for() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            for name, index, found in (("t", 0, "NONE"), ("u", 0, "INVALID_REQUEST"), ("t", -1, "INVALID_REQUEST")):
+                cursor = {"topicName": name, "partitionIndex": index}
+                body = {"topics": [{"name": "t"}], "responsePartitionLimit": 9, "cursor": cursor}
+                answer = await talk(keys.DESCRIBE_TOPIC_PARTITIONS, 0, body)
+                assert [error_name(each["errorCode"]) for each in answer["topics"]] == [found]
+
+    run(work())
+
+
+def test_configs_of_lists_and_threads() -> None:
+    async def work() -> None:
+        async with talking(topic="t") as talk:
+            for kind, name, key, operation, value, found in (
+                (2, "", "retention.ms", 2, "1", "INVALID_CONFIG"),  # before the name
+                (2, "", "cleanup.policy", 2, "compact", "INVALID_REQUEST"),
+                (16, "m", "metrics", 2, "a", "INVALID_CONFIG"),
+                (4, "1", "num.io.threads", 0, "16", "NONE"),
+                (4, "1", "num.io.threads", 0, "33", "INVALID_REQUEST"),
+                (4, "1", "num.io.threads", 0, "7", "INVALID_REQUEST"),
+                (4, "1", "num.replica.fetchers", 0, "0", "INVALID_REQUEST"),
+                (4, "1", "advertised.listeners", 1, None, "NONE"),
+            ):
+                body = altered(kind, name, key, operation, value)
+                assert await codes(talk, keys.INCREMENTAL_ALTER_CONFIGS, 1, body) == [found], (name, key, value)
+
+    run(work())
+
+
 def test_a_topic_s_name_that_cannot_be() -> None:
     async def work() -> None:
         async with talking() as talk:

@@ -21,6 +21,16 @@ from kcli.schemas.field_codes import ConfigResource
 from kcli.topic_names import name_fault
 
 SET, DELETE, APPEND, SUBTRACT = range(4)  # configOperation of IncrementalAlterConfigs
+THREADS = frozenset(
+    [
+        "background.threads",
+        "num.io.threads",
+        "num.network.threads",
+        "num.recovery.threads.per.data.dir",
+        "num.replica.fetchers",
+    ]
+)
+CONTROLLED = (ConfigResource.TOPIC, ConfigResource.GROUP, ConfigResource.CLIENT_METRICS)
 
 # Returns a resource's changed configs, from its present ones and its row in the request; None removes a config.
 Change = Callable[[Mapping[str, str], Mapping[str, Any]], dict[str, str | None]]
@@ -75,11 +85,13 @@ def lacks_value(wanted: Mapping[str, Any]) -> bool:
 
 def apply(request: Request, wanted: Mapping[str, Any], change: Change) -> None:
     kind, name = wanted["resourceType"], wanted["resourceName"]
+    if kind in CONTROLLED:
+        change({}, wanted)  # what can't be appended is refused before the resource's name, as of Kafka's controller
     if kind == ConfigResource.TOPIC:
         alter_topic(request, name, wanted, change)
     elif kind == ConfigResource.BROKER:
         alter_broker(request, name, wanted, change)
-    elif kind in (ConfigResource.GROUP, ConfigResource.CLIENT_METRICS):
+    elif kind in CONTROLLED:
         alter_resource(request, wanted, change)
     else:
         raise RefusedError("INVALID_REQUEST", f"Unknown resource type {kind}")
@@ -111,19 +123,33 @@ def alter_broker(request: Request, name: str, wanted: Mapping[str, Any], change:
     for key, value in changes.items():
         check_min_in_sync(request, name, key, value)
         config = broker_config(key)
-        if config is None:
-            continue  # It may be a plugin's, as in Kafka.
+        if config is None or value is None:
+            continue  # It may be a plugin's, and any may be reset, as in Kafka.
         if not config.dynamic:
             raise RefusedError("INVALID_REQUEST", f"Cannot update these configs dynamically: [{key}]")
         try:
-            if value is not None:
-                parse({key: config}, key, value)
+            count = parse({key: config}, key, value)
         except UsageError as error:
             raise RefusedError("INVALID_REQUEST", str(error)) from None
+        if key in THREADS:
+            check_threads(key, count, request.configs.int(key))
     renewed = request.services.security.tls.renewed(request.configs.with_changes(changes, name), changes)
     if not request.body["validateOnly"]:
         request.controller.configure_broker(name, changes)
         request.services.security.tls.take(renewed)
+
+
+def check_threads(name: str, count: Any, now: int) -> None:
+    """Refuse to more than double or halve a number of threads (Kafka's DynamicThreadPool). Raises RefusedError."""
+    problem = f"Dynamic thread count update validation failed for {name}={count}, value should"
+    if count < 1:
+        raise RefusedError(
+            "INVALID_REQUEST", f"Invalid value {count} for configuration {name}: Value must be at least 1"
+        )
+    if count < now // 2:
+        raise RefusedError("INVALID_REQUEST", f"{problem} be at least half the current value {now}")
+    if count > now * 2:
+        raise RefusedError("INVALID_REQUEST", f"{problem} not be greater than double the current value {now}")
 
 
 def check_places(broker: str, names: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from kcli.broker.apis.configs.alter_configs import APPEND, DELETE, SET, SUBTRACT
 from kcli.broker.apis.configs.describe_configs import check_permission
 from kcli.broker.configs import BROKER, TOPIC
 from kcli.broker.request import Request
-from kcli.broker.resource_configs import TABLES, check_logger
+from kcli.broker.resource_configs import check_logger
 from kcli.records.acceptance import RefusedError
 from kcli.schemas.acl_codes import Operation
 from kcli.schemas.errors import error_code
@@ -56,7 +56,8 @@ def value_of(own: Mapping[str, str], kind: int, each: Mapping[str, Any]) -> str 
         return None
     if operation == SET:
         return str(value)
-    config = {ConfigResource.TOPIC: TOPIC, ConfigResource.BROKER: BROKER, **TABLES}.get(kind, {}).get(name)
+    # As of Kafka's controller those of groups and client metrics are no lists.
+    config = {ConfigResource.TOPIC: TOPIC, ConfigResource.BROKER: BROKER}.get(kind, {}).get(name)
     if config is None or config.kind.name != "list":
         verb = "append" if operation == APPEND else "subtract"
         raise RefusedError("INVALID_CONFIG", f"Config value {verb} is not allowed for config key: {name}")

@@ -1,6 +1,6 @@
 """DescribeTopicPartitions v0 (KIP-966): topics in alphabetical order, up to a limit of partitions per response."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from kcli.broker.apis.topics.metadata import partition_row
@@ -18,6 +18,9 @@ def handle(request: Request) -> dict[str, Any]:
     body = request.body
     named = {each["name"] for each in body["topics"]}
     names = sorted(named or (each for each in request.topics.by_name if not request.denial(Resource.TOPIC, each)))
+    if body["cursor"] is not None and not fits(body["cursor"], named):
+        refusal: dict[str, Any] = {"errorCode": error_code("INVALID_REQUEST"), "partitions": []}
+        return {"topics": [refusal | {"name": each["name"]} for each in body["topics"]], "nextCursor": None}
     left = max(1, min(body["responsePartitionLimit"], MOST))
     cursor = body["cursor"] or {"topicName": "", "partitionIndex": 0}
     rows: list[dict[str, Any]] = []
@@ -33,6 +36,11 @@ def handle(request: Request) -> dict[str, Any]:
         if topic is not None and not row["errorCode"] and reached < len(topic.partitions):
             return {"topics": rows, "nextCursor": {"topicName": name, "partitionIndex": reached}}
     return {"topics": rows, "nextCursor": None}
+
+
+def fits(cursor: Mapping[str, Any], named: Collection[str]) -> bool:
+    """Return whether a cursor has a partition, and names one of the topics, if the request names any."""
+    return cursor["partitionIndex"] >= 0 and (not named or cursor["topicName"] in named)
 
 
 def topic_row(request: Request, name: str, start: int, most: int) -> dict[str, Any]:
