@@ -1,7 +1,7 @@
 """The tables of facts while captures are read. Rows are in memory, or in files that queries read in place."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,18 @@ from kcli.diagnose.lean import LEAN, in_turn, needed_of, read_by, with_columns, 
 from kcli.diagnose.words import KEYS, MOST_WORDS, Words, kind_of_texts
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
-from kcli.rules.prepared import BY_ID, PREPARED, TOPIC, ends_sql
-from kcli.rules.rule_tables import LARGEST, READ, RuleTables, kind_of, query_around
-from kcli.tables.arrays import batch_of_rows, column_of, nulls_at
+from kcli.rules.prepared import BY_ID, TOPIC, ends_sql
+from kcli.rules.rule_tables import READ, RuleTables, kind_of, query_around
+from kcli.tables.arrays import batch_of_rows, nulls_at
 from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of
 from kcli.tables.duckdb_engine import SOURCES, STORE_MEMORY
+from kcli.tables.parquet import silent_writer
 
 SMALL = 1 << 22  # bytes: with fewer rows, optimizing a query or numbering texts takes longer than it saves
 ROWS = 50_000  # rows of a table that are collected before they become a record batch
-# Most bytes of rows in memory while captures are read: those of 400 MB of small requests. Files cost a tenth of the
-# time. If there are more rows, all are written to files, so that DuckDB later has memory for tables of that many.
+# Most bytes of rows in memory while captures are read: those of 400 MB of small requests. If there are more, all are
+# written to files, so that DuckDB later has memory for tables of that many.
 MOST_BUFFERED = 192 << 20  # bytes
 
 # Tables with topics by name and by id.
@@ -49,6 +50,8 @@ TYPED = {"topic_names": TOPICS} | {
     for name, table in FACTS.items()
     if name.endswith("_said")
 }
+# Options of Parquet files that are read a few times.
+PLAIN = {"compression": "none", "use_dictionary": False, "write_statistics": False}
 # Tables that grow with the traffic.
 OF_TRAFFIC = (
     "exchange_facts", "fetch_partitions", "produce_partitions", "record_batches", "undecodable", "called", "tcp",
@@ -76,7 +79,7 @@ class FactStore(RuleTables):
         self.nameless_ids: set[str] = set()  # topic ids without a name in rows of partitions
         self.words: Words | None = None  # the numbers of texts; None while rows are few and hold the texts
         self.kinds_made: set[str] = set()  # kinds of texts that are ENUM types or tables in DuckDB
-        self.views_made: list[str] = []  # views over registered tables
+        self.views_made: list[str] = []  # views of texts with ENUM types
         self.announced: list[str] = []  # announced queries
         self.lean: dict[str, set[str]] = {}  # prepared tables with only some columns, by name; these columns
         self.before: dict[str, set[str]] = {}  # the columns of a table before it is made again with more
@@ -104,9 +107,7 @@ class FactStore(RuleTables):
             self.nameless = True
             if table != "record_batches":
                 self.nameless_ids |= nameless_in(batch)
-        if self.words is not None and table in LARGEST:
-            batch = self.words.numbered(table, batch)
-        self.buffer(table, batch)
+        self.buffer(table, batch if self.words is None else self.words.numbered(table, batch))
         if self.words is None and self.buffered_bytes >= SMALL:
             self.number()
         if self.buffered_bytes > MOST_BUFFERED:
@@ -120,41 +121,34 @@ class FactStore(RuleTables):
     def number(self) -> None:
         """Number the texts in the rows so far, and in all later rows."""
         self.words = Words()
-        for table in LARGEST:
-            batches = self.buffered.pop(table, [])
-            self.buffered_bytes -= sum(each.nbytes for each in batches)
+        buffered, self.buffered, self.buffered_bytes = self.buffered, {}, 0
+        for table, batches in buffered.items():
             for each in batches:
                 self.buffer(table, self.words.numbered(table, each))
 
     def spill(self) -> None:
-        """Write the rows in memory to files. They are Arrow streams without compression, with dictionaries per
-        batch.
-        """
-        import pyarrow
-
+        """Write the rows in memory to Parquet files. DuckDB reads them in place, in little memory."""
         for table in [*self.buffered]:
-            batches, files = self.buffered.pop(table), self.files.setdefault(table, [])
-            files.append(Path(self.folder.name) / f"{table}-{len(files)}.arrows")
-            batches = [*self.with_same_types(table, batches)]
-            with pyarrow.OSFile(str(files[-1]), "wb") as file, pyarrow.ipc.new_stream(file, batches[0].schema) as out:
+            batches, files = self.in_memory(table), self.files.setdefault(table, [])
+            del self.buffered[table]
+            files.append(Path(self.folder.name) / f"{table}-{len(files)}.parquet")
+            with silent_writer()(files[-1], batches[0].schema, **PLAIN) as file:
                 for each in batches:
-                    out.write_batch(each)
+                    file.write_batch(each)
         self.buffered_bytes = 0
 
-    def with_same_types(self, table: str, batches: Iterable[Any]) -> Iterable[Any]:
-        """Return a table's record batches, cast so that all have the same types."""
-        return (
-            batches
-            if self.words is None or table not in self.words.columns
-            else self.words.with_same_types(table, batches)
-        )
+    def in_memory(self, table: str) -> list[Any]:
+        """Return a table's record batches that are in memory, cast so that all have the same types."""
+        batches = self.buffered.get(table, [])
+        return batches if self.words is None else [*self.words.with_same_types(table, batches)]
 
     def batches(self, table: str) -> Iterator[Any]:
         """Yield the rows of a table as record batches."""
-        import pyarrow
+        if table in self.files:
+            from pyarrow.parquet import ParquetFile
 
-        for path in self.files.get(table, ()):
-            yield from pyarrow.ipc.open_stream(pyarrow.memory_map(str(path)))
+            for path in self.files[table]:
+                yield from ParquetFile(path).iter_batches(ROWS)
         yield from self.buffered.get(table, ())
 
     def has(self, table: str) -> bool:
@@ -186,12 +180,6 @@ class FactStore(RuleTables):
         self.announced.append(sql)
         super().provide(sql)
         self.announced.remove(sql)
-
-    def answer(self, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the column names and rows of a query's result; see RuleTables."""
-        found = super().answer(sql)
-        self.release()
-        return found
 
     def drop_unread(self, answered: str) -> None:
         """Drop tables that no announced query reads any more; see RuleTables."""
@@ -346,22 +334,24 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         """Register a table's rows in DuckDB; see RuleTables."""
         import pyarrow
 
-        batches = [*self.with_same_types(table, self.batches(table))]
-        if table in self.late or not batches:
-            batches.append(batch_of_rows([*self.late.get(table, list)()], schema_of(self.columns[table])))
-        if self.words is not None and table not in self.words.columns:
-            batches = [*map(self.words.keyed, batches)]
-        rows = pyarrow.Table.from_batches(batches)
-        column, unread = self.unread_of(table)
-        if unread:
-            rows = without(rows, column, unread, where_they_are=table in self.files)
-        self.connection.register(self.registered(table), rows)
+        rows = f"{table}_given"
+        if table in self.files:
+            rows = f"read_parquet({[*map(str, self.files[table])]}, union_by_name = true)"
+        else:
+            batches = self.in_memory(table) or [self.late_rows(table)]
+            self.connection.register(rows, pyarrow.Table.from_batches(batches))
+        self.execute(f"CREATE VIEW {self.registered(table)} AS SELECT * FROM {rows}{self.condition_of(table)}")
         if self.words is not None and table in TYPED:
             kinds = {name: kind_of_texts(name) for name in TYPED[table]}
             casts = [f"CAST({name} AS {kind}_word) AS {name}" for name, kind in kinds.items() if self.is_typed(kind)]
             replaced = f"REPLACE ({', '.join(casts)})" if casts else ""
             self.execute(f"CREATE VIEW {table} AS SELECT * {replaced} FROM {table}_rows")
             self.views_made.append(table)
+
+    def late_rows(self, table: str) -> Any:
+        """Return a record batch of the rows that the table's function returns, or of none."""
+        batch = batch_of_rows([*self.late.get(table, list)()], schema_of(self.columns[table]))
+        return batch if self.words is None else self.words.numbered(table, batch)
 
     def registered(self, table: str) -> str:
         """Return the name under which DuckDB has the rows of a table."""
@@ -373,14 +363,6 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         super().make(table)
         if table == "topic_by_id" and fresh and self.is_typed("topic"):
             self.execute(TOPIC_IDS)
-        if table in PREPARED:
-            self.release()
-
-    def release(self) -> None:
-        """Unmap the files of numbered rows from memory; the next query that reads them maps them again."""
-        for table in self.made & self.words.columns.keys() if self.files and self.words is not None else ():
-            self.connection.unregister(self.registered(table))
-            self.made.discard(table)
 
     def forget(self) -> None:
         """Drop all prepared tables and types, as more rows are to come."""
@@ -388,7 +370,8 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
             self.execute(f"DROP VIEW {view}")
         for table in self.made:
             if table in self.filled:
-                self.connection.unregister(self.registered(table))
+                self.execute(f"DROP VIEW {self.registered(table)}")
+                self.connection.unregister(f"{table}_given")
             else:
                 self.execute(f"DROP {kind_of(table)} {table}")
         self.made.clear()
@@ -423,23 +406,6 @@ def rows_from(first: int, batches: Iterable[Any]) -> Iterator[Any]:
         if first < batch.num_rows:
             yield batch.slice(first)
         first = max(first - batch.num_rows, 0)
-
-
-def without(rows: Any, name: str, values: Collection[Any], *, where_they_are: bool) -> Any:
-    """Return a table's rows without those that have one of these values in a column. where_they_are: filter them during
-    each query, instead of in a copy.
-    """
-    import pyarrow
-    from pyarrow import compute
-
-    kind = rows.schema.field(name).type
-    kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-    unwanted = column_of([*values], kind)
-    if where_they_are:
-        from pyarrow import dataset  # imports pandas if that is installed, which takes longer than most filters
-
-        return dataset.dataset(rows).filter(~compute.field(name).cast(kind).isin(unwanted))
-    return rows.filter(compute.invert(compute.is_in(rows.column(name).cast(kind), value_set=unwanted)))
 
 
 def nameless_in(batch: Any) -> set[str]:

@@ -11,8 +11,10 @@ import numpy
 import pyarrow
 
 from kcli.core.columns.numbers import put_numbers
-from kcli.tables.arrays import batch_of_columns, integers, numbered, rows_at
+from kcli.rules.rule_tables import LARGEST
+from kcli.tables.arrays import batch_of_columns, integers, nulls_at, numbered, rows_at
 from kcli.tables.definition import Column, schema_of
+from kcli.tables.parquet import is_text
 
 MOST_WORDS = 4096  # most texts of an ENUM type, as DuckDB compares such types text by text, again and again
 MOST_FRESH = 1 << 16  # most texts of a kind that are not packed
@@ -90,7 +92,10 @@ class Numbers:
     def texts(self, column: Any, kind: Any) -> Any:
         """Return an Arrow column of numbers as one of an Arrow type of text."""
         numbers = numpy.frombuffer(column.buffers()[1], str(column.type))[column.offset :][: len(column)]
-        used, places = numpy.unique(numbers, return_inverse=True)
+        missing = nulls_at(column, slice(None))
+        used, places = numpy.unique(
+            numbers if missing is None else numpy.where(missing, 0, numbers), return_inverse=True
+        )
         words = rows_at(self.table().column("word").combine_chunks(), used).to_pylist()
         return numbered([word if number else None for number, word in zip(used, words, strict=True)], places).array(
             kind
@@ -120,27 +125,29 @@ class Words:
 
     def __init__(self) -> None:
         self.kinds: dict[str, Numbers] = {}
-        self.columns: dict[str, dict[str, str]] = {}  # by table: the kind of each text column
-        self.texts: dict[str, dict[str, Any]] = {}  # by table: the Arrow type of each text column
+        self.columns: dict[str, dict[str, str]] = {}  # by table in LARGEST: the kind of each text column
+        self.texts: dict[str, dict[str, Any]] = {}  # by table: the Arrow type of each column with numbers
 
     def numbered(self, table: str, batch: Any) -> Any:
-        """Return a record batch with numbers in place of texts."""
-        found, types = self.columns.setdefault(table, {}), self.texts.setdefault(table, {})
+        """Return a record batch with numbers in place of texts: of all in the largest tables, of keys in others."""
+        kinds = self.columns.setdefault(table, {}) if table in LARGEST else {}
+        types = self.texts.setdefault(table, {})
         made = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if not (pyarrow.types.is_dictionary(column.type) or pyarrow.types.is_string(column.type)):
+            if not is_text(column.type) or not (table in LARGEST or name in KEYS):
                 made.append(column)
                 continue
             types.setdefault(name, column.type)
-            numbers = self.numbers(found.setdefault(name, kind_of_texts(name)))
-            made.append(numbers.column(self.named(numbers, name, column, batch)))
+            numbers = self.numbers(kinds.setdefault(name, kind_of_texts(name)))
+            of_rows = self.named(numbers, name, column, batch) if table in LARGEST else numbers.of(column)
+            made.append(numbers.column(of_rows))
         return pyarrow.record_batch(made, names=batch.schema.names)
 
     def worded(self, table: str, batch: Any) -> Any:
         """Return a record batch of `numbered` with its texts; those that stood in for null remain."""
         types = self.texts.get(table, {})
         columns = (
-            self.numbers(self.columns[table][name]).texts(column, types[name]) if name in types else column
+            self.numbers(kind_of_texts(name)).texts(column, types[name]) if name in types else column
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
         )
         return pyarrow.record_batch([*columns], names=batch.schema.names)
@@ -148,14 +155,6 @@ class Words:
     def numbers(self, kind: str) -> Numbers:
         """Return the numbers for a kind of text."""
         return self.kinds.setdefault(kind, Numbers(is_key=kind in KEYS))
-
-    def keyed(self, batch: Any) -> Any:
-        """Return a record batch of another table with numbers in place of the texts of keys."""
-        for name in KEYS:
-            if name in batch.schema.names:
-                at, numbers = batch.schema.get_field_index(name), self.numbers(name)
-                batch = batch.set_column(at, name, numbers.column(numbers.of(batch.column(name))))
-        return batch
 
     @staticmethod
     def named(numbers: Numbers, name: str, column: Any, batch: Any) -> Any:
@@ -170,7 +169,7 @@ class Words:
 
     def with_same_types(self, table: str, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield record batches whose numbers have the latest type, as earlier ones may be narrower."""
-        kinds = {name: self.kinds[kind] for name, kind in self.columns[table].items()}
+        kinds = {name: self.kinds[kind_of_texts(name)] for name in self.texts.get(table, ())}
         for batch in batches:
             for at, name in enumerate(batch.schema.names):
                 if name in kinds and str(batch.column(at).type) != kinds[name].kind.name:

@@ -2,10 +2,8 @@
 topics and groups, without a relation between them.
 """
 
-from collections import Counter
-
 from kcli.rules.judgement import Judgement, judge
-from kcli.rules.rule_tables import Apart, RuleTables
+from kcli.rules.rule_tables import RuleTables
 from kcli.rules.server_sets import ServerSets, disjoint
 
 MOST = 16  # most clusters to judge alone, the largest ones, as each judgement takes time
@@ -17,11 +15,19 @@ UNION
 SELECT c.cluster_id, a.address FROM cluster_ids c JOIN advertised a ON c.server = a.server
 ORDER BY cluster_id, address
 """
-CONNECTIONS = """
-SELECT connection, min(server) AS server
-FROM (SELECT connection, server FROM tcp UNION ALL SELECT connection, server FROM links) AS every
-GROUP BY connection
+# The cluster of each address, and of each connection by its server; -1: unknown.
+CLUSTER_SERVERS = "SELECT unnest(?) AS server, unnest(?) AS cluster"
+CLUSTER_CONNECTIONS = """
+SELECT connection, coalesce(cluster, -1) AS cluster
+FROM (
+  SELECT connection, min(server) AS server
+  FROM (SELECT connection, server FROM tcp UNION ALL SELECT connection, server FROM links) AS every
+  GROUP BY connection
+) AS named
+LEFT JOIN cluster_servers USING (server)
+WHERE connection IS NOT NULL
 """
+BY_SIZE = "SELECT cluster FROM cluster_connections WHERE cluster >= 0 GROUP BY cluster ORDER BY count(*) DESC, cluster"
 
 
 def judge_clusters(tables: RuleTables, files: str) -> Judgement:
@@ -35,14 +41,17 @@ def judge_clusters(tables: RuleTables, files: str) -> Judgement:
     for alike in sets.sets:
         known = {cluster_of[each] for each in alike if each in cluster_of}
         cluster_of |= dict.fromkeys(alike, *known) if len(known) == 1 else {}
-    links = [(row["connection"], cluster_of.get(row["server"])) for row in tables.ask(CONNECTIONS)]
-    first, *rest = [each for each, _ in Counter(each for _, each in links if each is not None).most_common()]
-    turns: list[tuple[int | None, ...]] = [(first, None, *rest[MOST - 1 :]), *((each,) for each in rest[: MOST - 1])]
+    tables.keep("cluster_servers", CLUSTER_SERVERS, [*cluster_of], [*cluster_of.values()])
+    tables.keep("cluster_connections", CLUSTER_CONNECTIONS)
+    first, *rest = [row["cluster"] for row in tables.ask(BY_SIZE)]
+    turns = [(first, -1, *rest[MOST - 1 :]), *((each,) for each in rest[: MOST - 1])]
     for turn in turns:
-        servers = frozenset(address for address, cluster in cluster_of.items() if cluster not in turn)
-        tables.set_apart(Apart(servers, frozenset(link for link, cluster in links if cluster not in turn)))
+        others = f"WHERE cluster NOT IN ({', '.join(map(str, turn))})"
+        tables.set_apart(
+            f"SELECT server FROM cluster_servers {others}", f"SELECT connection FROM cluster_connections {others}"
+        )
         found.add(judge(tables, files, sets))
-    tables.set_apart(Apart())
+    tables.set_apart("", "")
     return found
 
 

@@ -1,8 +1,7 @@
 """The tables of rules in DuckDB, each made when a query first reads it."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.extras import require
@@ -24,14 +23,6 @@ READ = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
-    """Servers, and the keys of all connections to them."""
-
-    servers: frozenset[str] = frozenset()
-    connections: frozenset[Any] = frozenset()
-
-
 class RuleTables(DuckDbSession):
     """Makes the tables that rules read, and answers queries over them. Raises UsageError if DuckDB is missing.
 
@@ -46,9 +37,8 @@ class RuleTables(DuckDbSession):
         super().__init__("kcli-diagnose-", MACROS, memory, threads=1)
         self.views, self.filled = views or {}, filled
         self.made: set[str] = set()
-        self.left_out: Collection[Any] = ()
-        self.lines_left_out: Collection[Any] = ()
-        self.apart: Apart = Apart()
+        # Queries whose rows are the keys of connections, or servers, that are left out; "": none.
+        self.left_out = self.lines_left_out = self.servers_apart = self.connections_apart = ""
 
     def make(self, table: str) -> None:
         """Make a prepared table or one filled from captures, after the tables that it is made of; ignore any other
@@ -80,33 +70,41 @@ class RuleTables(DuckDbSession):
 
     def load(self, table: str) -> None:
         """Make a table filled from captures."""
-        sql, (column, unread) = self.views[table], self.unread_of(table)
-        if unread:
-            texts = ", ".join("'" + str(each).replace("'", "''") + "'" for each in sorted(unread))
-            sql = f"SELECT * FROM ({sql}) AS every WHERE {column} IS NULL OR {column} NOT IN ({texts})"
-        self.execute(f"CREATE VIEW {table} AS {sql}")
+        self.execute(f"CREATE VIEW {table} AS SELECT * FROM ({self.views[table]}) AS every{self.condition_of(table)}")
 
-    def unread_of(self, table: str) -> tuple[str, Collection[Any]]:
-        """Return a column of a table filled from captures, and the values whose rows are left out."""
+    def condition_of(self, table: str) -> str:
+        """Return the WHERE of the rows of a table filled from captures that are not left out; "" for all rows."""
+        column, unread = "connection", [self.connections_apart]
         if table in OF_SERVERS:
-            return "server", self.apart.servers
-        if table in SAID_ON:
-            return "connection", {*self.left_out, *self.apart.connections}
-        return "connection", {*self.lines_left_out, *self.apart.connections} if table == "tcp" else ()
+            column, unread = "server", [self.servers_apart]
+        elif table in SAID_ON:
+            unread.append(self.left_out)
+        elif table == "tcp":
+            unread.append(self.lines_left_out)
+        else:
+            return ""
+        tests = [f"({column} IS NULL OR {column} NOT IN ({each}))" for each in unread if each]
+        return f" WHERE {' AND '.join(tests)}" if tests else ""
 
-    def leave_out(self, connections: Collection[Any], lines: Collection[Any] = ()) -> None:
-        """Leave these connections, and only these, out of the tables, which are made again. lines: those of them whose
-        facts of TCP are left out, too.
+    def keep(self, table: str, sql: str, *values: Any) -> None:
+        """Make a table with the rows of a query. It stays, and replaces an earlier one of that name."""
+        self.provide(sql)
+        self.execute(f"CREATE OR REPLACE TABLE {table} AS {self.suited(sql)}", *values)
+
+    def leave_out(self, connections: str, lines: str = "") -> None:
+        """Leave these connections, and only these, out of the tables, which are made again. connections: a query of
+        their keys over kept tables; "": none. lines: those of them whose facts of TCP are left out, too.
         """
         if connections or self.left_out:
             self.forget()
             self.left_out, self.lines_left_out = connections, lines
 
-    def set_apart(self, apart: Apart) -> None:
-        """Leave out all rows of these servers, including facts of TCP, until the next call."""
-        if apart.servers or self.apart.servers:
-            self.forget()
-            self.apart = apart
+    def set_apart(self, servers: str, connections: str) -> None:
+        """Leave out all rows of these servers, and of all connections to them, including facts of TCP, until the next
+        call. Both are queries over kept tables; "": none.
+        """
+        self.forget()
+        self.servers_apart, self.connections_apart = servers, connections
 
     def forget(self) -> None:
         """Drop all tables."""

@@ -3,7 +3,6 @@ sides of a router that translates addresses (NAT). All rates would double, so ru
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from kcli.rules.rule_tables import RuleTables
 
@@ -99,6 +98,10 @@ WHERE all_requests >= 20
        OR of_address >= 0.5 * (SELECT sum(requests - unanswered) FROM links l
                                WHERE l.server = outer_server AND l.address = outer_address AND NOT l.inner_client))
 """
+HOPS = """
+SELECT outer_server, inner_server, count(DISTINCT connection) AS connections
+FROM second_hops GROUP BY outer_server, inner_server ORDER BY outer_server, inner_server
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +119,12 @@ def leave_out_second_hops(tables: RuleTables) -> list[SecondHop]:
     """Leave the second hop of each proxy out of the tables, and return it: the hop of the clients stays. Facts of TCP
     stay for both hops of a proxy, as each is a network path of its own; a NAT's two sides are one.
     """
-    tables.leave_out(())
+    tables.leave_out("")
     if not [*tables.ask(PAIRS)]:
         return []
-    hops: dict[tuple[str, str], set[Any]] = {}
-    for row in tables.ask(CONNECTIONS):
-        hops.setdefault((row["outer_server"], row["inner_server"]), set()).add(row["connection"])
-    sides = (found for (outer, inner), found in hops.items() if outer == inner)
-    tables.leave_out(set().union(*hops.values()), set().union(*sides))
-    return [SecondHop(*servers, len(found)) for servers, found in sorted(hops.items())]
+    tables.keep("second_hops", CONNECTIONS)
+    hops = [SecondHop(row["outer_server"], row["inner_server"], row["connections"]) for row in tables.ask(HOPS)]
+    if hops:
+        keys = "SELECT connection FROM second_hops"
+        tables.leave_out(keys, f"{keys} WHERE outer_server = inner_server")
+    return hops

@@ -11,7 +11,7 @@ from kcli.temporary import TemporaryFolder
 
 # MiB of memory that DuckDB may use at most; the rest spills to a temporary folder.
 QUERY_MEMORY = 512  # for a query of `kcli sql`, for tables that it makes of facts, and for rules over tables
-STORE_MEMORY = 320  # for rules, while this process holds rows, too (`HELD` of kcli/diagnose/store.py)
+STORE_MEMORY = 320  # for rules, while this process holds rows, too (`MOST_BUFFERED` of kcli/diagnose/store.py)
 TABLES_MEMORY = 1024  # for the report, and for a task that makes tables of the pipeline
 SOURCES = re.compile(r"(?:FROM|JOIN)\s+(\w+)")  # tables, and table functions, in a query
 

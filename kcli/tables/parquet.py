@@ -112,6 +112,7 @@ def is_time(field: Any) -> bool:
 
 
 def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type is of text, also of numbered text."""
     import pyarrow
 
     return bool(pyarrow.types.is_dictionary(kind) or pyarrow.types.is_string(kind))

@@ -24,16 +24,16 @@ def test_a_text_has_the_same_number_in_all_rows_and_null_has_none() -> None:
 def test_a_part_of_a_batch_has_the_numbers_of_its_rows() -> None:
     words = Words()
     whole = rows("a", "b", None, "c")
-    assert words.numbered("t", whole).column("topic").to_pylist() == [1, 2, 0, 3]
-    assert words.numbered("t", whole.slice(1)).column("topic").to_pylist() == [2, 0, 3]
+    assert words.numbered("fetch_partitions", whole).column("topic").to_pylist() == [1, 2, 0, 3]
+    assert words.numbered("fetch_partitions", whole.slice(1)).column("topic").to_pylist() == [2, 0, 3]
 
 
 def test_rows_from_before_there_were_many_texts_become_as_those_behind_it() -> None:
     words = Words()
-    few = words.numbered("t", rows("a", None))
-    many = words.numbered("t", rows(*(str(number) for number in range(1 << 16))))
+    few = words.numbered("fetch_partitions", rows("a", None))
+    many = words.numbered("fetch_partitions", rows(*(str(number) for number in range(1 << 16))))
     assert (few.schema.field(0).type, many.schema.field(0).type) == (pyarrow.uint16(), pyarrow.uint32())
-    first, second = words.with_same_types("t", [few, many])
+    first, second = words.with_same_types("fetch_partitions", [few, many])
     assert first.schema == second.schema and first.column("topic").to_pylist() == [1, 0]
     assert second.column("topic")[-1].as_py() == (1 << 16) + 1
 
@@ -54,7 +54,7 @@ def test_keys_keep_their_numbers_however_many_they_are_and_null_stays(monkeypatc
     words = Words()
     given = [("a", "b", "c"), ("d", None, "a"), ("a", "d", "e")]
     batches = [rows(*each).rename_columns(["connection"]) for each in given]
-    found = [words.numbered("calls", each).column("connection").to_pylist() for each in batches]
+    found = [words.numbered("tcp", each).column("connection").to_pylist() for each in batches]
     assert found == [[1, 2, 3], [4, None, 1], [1, 4, 5]]
     plain = pyarrow.record_batch([pyarrow.array(["e", None, "f"]), pyarrow.array(["x", "y", "z"])], ["connection", "c"])
-    assert words.keyed(plain).to_pydict() == {"connection": [5, None, 6], "c": ["x", "y", "z"]}
+    assert words.numbered("tcp", plain).to_pydict() == {"connection": [5, None, 6], "c": ["x", "y", "z"]}
