@@ -13,6 +13,7 @@ from kcli.grammar.codec import MessageCodec
 from tests import messages as made
 from tests.fuzz.commands import COMMANDS, command
 from tests.fuzz.damage import damaged
+from tests.fuzz.diagnosing import diagnosing
 from tests.fuzz.lines import LINES, lines
 from tests.fuzz.networks import late_keys, proxy_headers, tunnels
 from tests.fuzz.pipeline import installed, reader
@@ -90,6 +91,7 @@ TARGETS = [
     Target("redact", redacting()),
     Target("engines", engines),
     *([Target("facts", facts)] if find_spec("pyarrow") else []),
+    *([Target("diagnosis", diagnosing())] if find_spec("duckdb") and find_spec("pyarrow") else []),
     *(Target(name, command(name)) for name in COMMANDS),
     *(Target(name, lines(name)) for name in LINES),
     *(Target(name, reader(name)) for name in installed()),

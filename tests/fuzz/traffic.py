@@ -21,7 +21,7 @@ from tests.fuzz.damage import damaged
 from tests.fuzz.samples import SAMPLES
 from tests.fuzz.tls import change, cut, double, lose, swap
 
-__all__ = ["traffic"]
+__all__ = ["packets", "traffic"]
 
 LARGEST = 60_000  # bytes of a capture's file, compressed: more only makes the rounds slow
 MOST = 400  # exchanges
@@ -46,6 +46,13 @@ class Call(NamedTuple):
 
 def traffic(rng: random.Random) -> bytes:
     """The file of a capture."""
+    data = in_file(packets(rng), rng)
+    data = damaged(data, rng) if rng.random() < 0.1 else data
+    return gzip.compress(data, 1) if rng.random() < 0.05 else data
+
+
+def packets(rng: random.Random) -> list[Packet]:
+    """The packets of a capture, as they are in its file."""
     calls = changed(rng) if rng.random() < 0.6 else made_up(rng)
     packets = packets_of(calls, rng)
     for _ in range(rng.choice((0, 0, 1, 3, 9))):
@@ -55,9 +62,7 @@ def traffic(rng: random.Random) -> bytes:
                    for each in packets]  # fmt: skip
     if rng.random() < 0.2:
         packets = packets[rng.randrange(len(packets)) :]
-    data = in_file(on_clock(packets, rng), rng)
-    data = damaged(data, rng) if rng.random() < 0.1 else data
-    return gzip.compress(data, 1) if rng.random() < 0.05 else data
+    return on_clock(packets, rng)
 
 
 @functools.cache

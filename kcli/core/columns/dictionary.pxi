@@ -55,7 +55,7 @@ cdef tuple strings(Texts* texts, DictionaryBuilder* p, size_t skip, size_t first
         for i in range(first, count):
             text = &texts.texts[i if p == NULL else (<uint32_t*>p.used.data)[i] - 1]
             cut = dash(text.data, text.size) + 1 if skip else 0
-            if out_put(&data, text.data + cut, text.size - cut):
+            if cut < text.size and out_put(&data, text.data + cut, text.size - cut):
                 raise MemoryError
             end = <int32_t>data.size
             if out_put(&ends, &end, sizeof(end)):
