@@ -16,7 +16,7 @@ from kcli.rules.rule_tables import READ, RuleTables, kind_of, query_around
 from kcli.tables.arrays import batch_of_rows, nulls_at
 from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of
-from kcli.tables.duckdb_engine import SOURCES, STORE_MEMORY
+from kcli.tables.duckdb_engine import SOURCES, STORE_MEMORY, files_sql
 from kcli.tables.parquet import silent_writer
 
 SMALL = 1 << 22  # bytes: with fewer rows, optimizing a query or numbering texts takes longer than it saves
@@ -336,7 +336,7 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
 
         rows = f"{table}_given"
         if table in self.files:
-            rows = f"read_parquet({[*map(str, self.files[table])]}, union_by_name = true)"
+            rows = files_sql(map(str, self.files[table]))
         else:
             batches = self.in_memory(table) or [self.late_rows(table)]
             self.connection.register(rows, pyarrow.Table.from_batches(batches))

@@ -34,6 +34,14 @@ def open_duckdb(macros: Iterable[str], memory: int, folder: str, **config: Any) 
     return connection
 
 
+def files_sql(files: Iterable[str]) -> str:
+    """Return the SQL that reads Parquet files as a table, with the columns of all of them. Names of folders are no
+    columns.
+    """
+    listed = ", ".join("'" + each.replace("'", "''") + "'" for each in files)
+    return f"read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
+
+
 def is_interrupt(error: Exception) -> bool:
     """Return whether DuckDB's error means that Ctrl-C interrupted it."""
     import duckdb

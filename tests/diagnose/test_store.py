@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -31,7 +33,12 @@ def test_a_table_that_nobody_filled_has_no_row() -> None:
 
 
 @pytest.mark.parametrize("held", [1 << 28, 100, 0])
-def test_rows_are_read_where_they_are_held_or_have_gone(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_read_where_they_are_held_or_have_gone(
+    held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "server=o'b"  # neither a column's value nor the end of a text in SQL
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     monkeypatch.setattr(stores, "MOST_BUFFERED", held)
     with FactStore() as store:
         fill(store, 0, 9)

@@ -6,6 +6,7 @@ from pathlib import Path
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.tables import TABLES
 from kcli.tables.definition import DUCKDB_TYPES
+from kcli.tables.duckdb_engine import files_sql
 
 
 def view_of(table: str, folder: str | Path) -> str:
@@ -21,6 +22,4 @@ def view_of_files(table: str, files: Sequence[str]) -> str:
     empty = "SELECT " + ", ".join(f"NULL::{DUCKDB_TYPES[each.kind]} AS {each.name}" for each in columns) + " LIMIT 0"
     if not files:
         return empty
-    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-    read = f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
-    return f"({empty}) UNION ALL BY NAME {read}"
+    return f"({empty}) UNION ALL BY NAME SELECT * FROM {files_sql(files)}"
