@@ -8,7 +8,7 @@ them, because commands that read only logs start without them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.records.crc import crc32c
@@ -21,6 +21,8 @@ Row = dict[str, Any]
 
 EPOCHS = "leader-epoch-checkpoint"
 OFFSET_DIGITS = 20
+# Most bytes of a file beside a log: a time index with an entry of 12 bytes for each batch (61 bytes or more) of 2 GiB.
+LARGEST = 512 << 20
 
 
 def base_offset_of(name: str) -> int:
@@ -46,6 +48,15 @@ def kind_of(name: str) -> str | None:
 def read_rows(kind: str, data: bytes, name: str) -> Iterator[Row]:
     """Return the rows of a file of this kind. Raises DecodeError."""
     return READERS[kind](data, base_offset_of(name))
+
+
+def read_file_rows(kind: str, path: str) -> Iterator[Row]:
+    """Read the rows of a file of this kind, at most LARGEST bytes. Raises OSError and DecodeError."""
+    with Path(path).open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise DecodeError("", LARGEST, f"more than the {LARGEST >> 20} MiB that one can have", what=f"{kind} file")
+    yield from read_rows(kind, data, path)
 
 
 def read_index(data: bytes, base: int) -> Iterator[Row]:

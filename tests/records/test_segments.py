@@ -1,9 +1,11 @@
 import struct
+from pathlib import Path
 
 import pytest
 
 from kcli.core.records.crc import crc32c
 from kcli.errors import DecodeError
+from kcli.records import segments
 from kcli.records.segments import base_offset_of, kind_of, read_rows
 
 NAME = "00000000000000000100"
@@ -22,6 +24,17 @@ def test_names() -> None:
     kinds = [kind_of(f"{NAME}.{end}") for end in ("log", "index", "timeindex", "txnindex", "snapshot", "deleted")]
     assert kinds == ["log", "index", "timeindex", "txnindex", "snapshot", None]
     assert kind_of("d/leader-epoch-checkpoint") == "leader-epoch-checkpoint" and kind_of("partition.metadata") is None
+
+
+def test_a_file_larger_than_any_beside_a_segment_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "LARGEST", 16)
+    path = tmp_path / f"{NAME}.index"
+    path.write_bytes(struct.pack(">iiii", 7, 4096, 256, 8192))
+    assert len([*segments.read_file_rows("index", str(path))]) == 2
+    path.write_bytes(bytes(17))
+    with pytest.raises(DecodeError, match="more than the") as error:
+        next(segments.read_file_rows("index", str(path)))
+    assert error.value.offset == 16
 
 
 def test_indexes_end_where_only_zeroes_follow() -> None:

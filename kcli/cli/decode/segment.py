@@ -143,7 +143,7 @@ def form_of(path: str, options: Mapping[str, Any]) -> LineForm:
 
 
 def decode_file(path: str, out: BinaryIO, format_: str, form: LineForm, quiet: bool, room: int | None) -> None:
-    from kcli.records.segments import kind_of, read_rows
+    from kcli.records.segments import kind_of, read_file_rows
 
     kind = kind_of(path)
     if kind in (None, "log"):
@@ -155,7 +155,7 @@ def decode_file(path: str, out: BinaryIO, format_: str, form: LineForm, quiet: b
         report_findings(found, name_of(path), quiet)
         return
     assert kind is not None
-    for number, row in enumerate(read_rows(kind, Path(path).read_bytes(), path)):
+    for number, row in enumerate(read_file_rows(kind, path)):
         write_row(out, row, number, format_)
 
 

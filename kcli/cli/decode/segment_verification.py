@@ -36,7 +36,7 @@ def run_verify(paths: list[str], inputs: list[str], format_: str, output: str | 
 
 def findings_of(paths: list[str], quiet: bool) -> Iterator[LogFinding]:
     """Verify each log, then the files beside it against the facts of that log."""
-    from kcli.records.segments import kind_of, read_rows
+    from kcli.records.segments import kind_of, read_file_rows
     from kcli.records.verification import LogFacts, verify_companion, verify_log
 
     facts = LogFacts()
@@ -51,7 +51,7 @@ def findings_of(paths: list[str], quiet: bool) -> Iterator[LogFinding]:
                 warn(f"{name_of(path)}: {', '.join(found)}, {counted(facts.size, 'byte')}")
             continue
         assert kind is not None
-        yield from verify_companion(kind, read_rows(kind, Path(path).read_bytes(), path), path, beside(path, facts))
+        yield from verify_companion(kind, read_file_rows(kind, path), path, beside(path, facts))
 
 
 def beside(path: str, facts: LogFacts) -> LogFacts:
