@@ -17,6 +17,14 @@ CASE WHEN s_syn_ns < c_syn_ns - 2000000 OR c_first_data_ns < s_syn_ns - 2000000 
      WHEN c_early >= 5 AND c_early > 0.2 * c_data_segments AND c_early_ms > 1 THEN -c_early_ms * 1e6 END
 """.strip()
 
+# The unit in which a batch's timestamp is the packet's time, within a day, though Kafka reads it as milliseconds; null:
+# none. No record of that age or future is written by chance.
+OTHER_UNIT = """
+CASE WHEN abs(max_timestamp - ns / 1e9) < 86400 THEN 'seconds'
+     WHEN abs(max_timestamp / 1e6 - ns / 1e9) < 86400 THEN 'microseconds'
+     WHEN abs(max_timestamp / 1e9 - ns / 1e9) < 86400 THEN 'nanoseconds' END
+""".strip()
+
 TIMES: dict[str, str] = {
     # Times of a minute and more that lie between two captures, though connections may last over them: nobody sends a
     # request or gets a response, although something was sent: a request waits all the time for a response that a broker

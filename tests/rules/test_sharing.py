@@ -197,3 +197,27 @@ def test_one_of_three_members_with_one_client_id_hangs() -> None:
     found = only("stuck-one-of-three")
     assert found.finding == "consumer-stuck" and found.severity == "critical"
     told_of(found, client="svc", group="svc")
+
+
+@pytest.mark.parametrize(("unit", "a_second"), [("seconds", 1), ("microseconds", 10**6), ("nanoseconds", 10**9)])
+@pytest.mark.parametrize("producers", [1, 2])
+def test_times_in_another_unit_are_no_clock_and_no_mirror(
+    unit: str, a_second: int, producers: int, tmp_path: Path
+) -> None:
+    """Kafka takes them for milliseconds: of 1970, or of the far future. They drift by nearly a second a second."""
+    talks = []
+    for number in range(producers):
+        talk = Talk(f"app-{number}", 40000 + number)
+        for sent in range(12):
+            records = batch_bytes([(b"k", b"v")], time=talk.wire.now * a_second // SECOND)
+            parts = [{"index": 0, "records": records}]
+            asked = {"acks": 1, "timeoutMs": 1000, "topicData": [{"name": "orders", "partitionData": parts}]}
+            part = {"index": 0, "errorCode": 0, "baseOffset": sent}
+            answer = {"responses": [{"name": "orders", "partitionResponses": [part]}]}
+            talk.call(0, 9, asked, answer, 2 * SECOND)
+        talks.append(talk)
+    findings = found(tmp_path, *talks)
+    assert [each.finding for each in findings] == ["clock-skew"] * producers
+    for finding in findings:
+        assert finding.evidence["unit"] == unit and f"are the time in {unit}; Kafka reads milliseconds" in finding.text
+        assert ("never deletes" in finding.advice) == (unit != "seconds")

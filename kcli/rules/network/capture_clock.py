@@ -1,5 +1,6 @@
 """The clock of the machine that captured is off."""
 
+from kcli.rules.captured_times import OTHER_UNIT
 from kcli.rules.rule import INFO, Rule
 
 # Producers on several machines, or of several clients, rarely have clocks that are off alike: the packets' times are.
@@ -9,11 +10,12 @@ RULE = Rule(
     title="the clock of the capturing machine",
     severity=INFO,
     when="steady_clock AND skewed_batches >= 10 AND errors NOT LIKE '%,INVALID_TIMESTAMP,%'",
-    sql="""
+    sql=f"""
 WITH stamped AS (
   SELECT client_id, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead
   FROM batches
   WHERE api = 'PRODUCE' AND max_timestamp > 0 AND timestamp_type != 'LogAppendTime' AND NOT is_control
+    AND {OTHER_UNIT} IS NULL
 ),
 by_client AS (
   SELECT client_id, count(*) AS batches, percentile_approx(ahead, 0.5) AS ahead, percentile_approx(ahead, 0.1) AS p10,

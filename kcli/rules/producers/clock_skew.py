@@ -1,17 +1,19 @@
-"""The timestamps of a producer are hours off: its clock, or local time taken for UTC."""
+"""The timestamps of a producer are hours off: its clock, local time taken for UTC, or seconds for milliseconds."""
 
+from kcli.rules.captured_times import OTHER_UNIT
 from kcli.rules.rule import OF_TOPIC, Rule
 
 # A connection belongs to one process, with one clock; connections with few batches count together. A mirror that is
 # behind writes old timestamps, too, and all about as old; but the difference drifts as it catches up or falls behind.
+# Timestamps in another unit than milliseconds drift, too, but are the packets' times in that unit.
 # Old producers leave the timestamp of a compressed message set (magic 1) at 0 or -1: only the records within have one.
 RULE = Rule(
     finding="clock-skew",
     title="producers with a wrong clock",
     when="steady_clock AND skewed_batches >= 5",
-    sql="""
+    sql=f"""
 WITH stamped AS (
-  SELECT client_id, topic, partition, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead,
+  SELECT client_id, topic, partition, ns, max_timestamp / 1e3 - ns / 1e9 AS ahead, {OTHER_UNIT} AS unit,
          CASE WHEN count(*) OVER (PARTITION BY client_id, topic, connection) >= 5 THEN connection END AS connection
   FROM batches
   WHERE api = 'PRODUCE' AND max_timestamp > 0 AND timestamp_type != 'LogAppendTime' AND NOT is_control
@@ -19,7 +21,8 @@ WITH stamped AS (
 skewed AS (
   SELECT client_id, topic, count(*) AS batches, min(ahead) AS least, max(ahead) AS most,
          percentile_approx(ahead, 0.5) AS ahead_seconds, percentile_approx(ahead, 0.1) AS p10,
-         percentile_approx(ahead, 0.9) AS p90, corr(ahead, ns / 1e9) AS drift, min(ns) AS first_ns, max(ns) AS last_ns
+         percentile_approx(ahead, 0.9) AS p90, corr(ahead, ns / 1e9) AS drift, min(ns) AS first_ns, max(ns) AS last_ns,
+         CASE WHEN count(unit) = count(*) AND min(unit) = max(unit) THEN min(unit) END AS unit
   FROM stamped
   WHERE topic IS NOT NULL
   GROUP BY client_id, topic, connection
@@ -29,10 +32,11 @@ refused AS (
 ),
 skewed_topics AS (
   SELECT client_id, topic, sum(batches) AS batches, min(least) AS least, max(most) AS most,
-         min_by(ahead_seconds, abs(ahead_seconds)) AS ahead_seconds, min(first_ns) AS first_ns, max(last_ns) AS last_ns
+         min_by(ahead_seconds, abs(ahead_seconds)) AS ahead_seconds, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
+         CASE WHEN count(unit) = count(*) AND min(unit) = max(unit) THEN min(unit) END AS unit
   FROM skewed
   WHERE batches >= 5 AND abs(ahead_seconds) >= 600 AND p90 - p10 <= greatest(60, 0.02 * abs(ahead_seconds))
-    AND (p90 - p10 < 1 OR abs(drift) < 0.8
+    AND (p90 - p10 < 1 OR abs(drift) < 0.8 OR unit IS NOT NULL
          OR EXISTS (SELECT 1 FROM refused r WHERE r.client_id = skewed.client_id AND r.topic = skewed.topic))
   GROUP BY client_id, topic
 ),
@@ -75,7 +79,19 @@ SELECT j.client_id, j.client_id AS cause, j.topic, p.partitions, w.hosts, s.batc
        (
          SELECT max(abs(o.ahead_seconds)) FROM skewed o WHERE o.client_id != s.client_id AND abs(o.ahead_seconds) < 600
        ) AS others_seconds, CASE WHEN coalesce(r.refused, 0) > 0 THEN 'critical' ELSE 'warning' END AS severity,
-       s.batches AS weight,
+       s.batches AS weight, s.unit,
+       CASE WHEN s.unit IS NOT NULL
+            THEN concat('{{client_id}}: the timestamps of {{batches}} batches to {{topic}} are the time in {{unit}}; ',
+                        'Kafka reads milliseconds, ',
+                        CASE WHEN s.unit = 'seconds' THEN 'so a day in 1970' ELSE 'so a day in the far future' END,
+                        '; {{refused}} refused (INVALID_TIMESTAMP)') END AS sentence,
+       CASE WHEN s.unit IS NOT NULL
+            THEN concat('give milliseconds since 1970 as the timestamps of {{client_id}}, not {{unit}}: ',
+                        CASE WHEN s.unit = 'seconds'
+                             THEN 'retention.ms deletes these records as soon as their segment is closed'
+                             ELSE 'retention.ms never deletes these records' END,
+                        '; message.timestamp.{{bound}}.max.ms of the topic makes brokers refuse them ',
+                        '(before Kafka 3.6: message.timestamp.difference.max.ms)') END AS advised,
        CASE WHEN j.unstamped > 0
             THEN concat('whether the clock of ', j.client_id, ' is right: its ', j.unstamped,
                         ' compressed message sets (magic 1) have no timestamp, only the records in them') END AS unseen,
@@ -87,7 +103,7 @@ LEFT JOIN refused r ON s.client_id = r.client_id AND s.topic = r.topic
 LEFT JOIN client_hosts w ON s.client_id = w.client_id
 """,
     subject={"client": "client_id", "topic": "topic", "partition": "partitions", "host": "hosts"},
-    evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds"),
+    evidence=("batches", "ahead_seconds", "least", "most", "refused", "others_seconds", "unit"),
     text="{client_id}: the timestamps of {batches} batches to {topic} are {hours} h {way} the packets, all alike; "
     "{refused} refused (INVALID_TIMESTAMP)",
     ruled_out="old data that is caught up on: the difference varies by {spread_seconds} s in all",
