@@ -26,8 +26,8 @@ from kcli.temporary import TemporaryFolder
 SPILL = "16GiB"  # most bytes in the temporary folder
 # Most GiB of memory that this process takes during a query. DuckDB does not count all of it: of lists and texts that
 # functions make, only those that it keeps.
-UNCOUNTED = 2
-BOUND = MemoryBound(UNCOUNTED << 30)
+UNCOUNTED = 1.25
+BOUND = MemoryBound(int(UNCOUNTED * 2**30))
 ROWS = 10_000  # rows in a record batch of the result
 MOST_NAMED = 6  # most tables that a note names
 SAFE: dict[str, Any] = {

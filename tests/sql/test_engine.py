@@ -235,7 +235,7 @@ def test_tables_and_their_columns_may_be_asked_for(engine: Engine) -> None:
 def test_a_list_or_text_that_a_function_makes_is_bounded(engine: Engine) -> None:
     before = resource.getrlimit(resource.RLIMIT_DATA)
     for made in ("list_sum(range(1000000000 + a))", "repeat(b, 4000000000)"):
-        with pytest.raises(InputError, match=r"needs more than (2 GiB|512 MiB) of memory[^\n]+$"):
+        with pytest.raises(InputError, match=r"needs more than (1.25 GiB|512 MiB) of memory[^\n]+$"):
             rows(engine, f"SELECT {made} FROM t")
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 

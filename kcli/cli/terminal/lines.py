@@ -7,7 +7,6 @@ sys.stderr, except for line feeds and tabs.
 import io
 import sys
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import IO, Any, BinaryIO, TextIO, cast
 
 import click
@@ -15,6 +14,7 @@ import click
 from kcli.legible import legible, legible_lines, without_logins
 
 AT_ONCE = 256  # lines
+LONG_LINE = 1 << 16  # characters; lines of 60 MB that wait for others would fill the memory
 LONG_CELL = 1 << 20  # characters of a cell of CSV
 LONGEST_NOTE = 1200  # characters of a line on stderr: a server's error text may have 32 kB
 
@@ -80,9 +80,11 @@ class Lines:
         self.waiting: list[str] = []
 
     def later(self, text: str) -> None:
-        """Write one line later: with others when there are many, with the next `line`, or by `flush`."""
+        """Write one line later: with others when there are many, with the next `line`, or by `flush`. A long one does
+        not wait.
+        """
         self.waiting.append(text)
-        if len(self.waiting) == AT_ONCE:
+        if len(self.waiting) == AT_ONCE or len(text) > LONG_LINE:
             self.flush()
 
     def flush(self) -> None:
@@ -98,14 +100,11 @@ class Lines:
 
     def lines(self, texts: Iterable[str]) -> None:
         """Write a line for each text; many at once where all of them are plain. Lines before an error are written."""
-        rest, full = iter(texts), True
-        while full:
-            some: list[str] = []
-            try:
-                some.extend(islice(rest, AT_ONCE))
-            finally:
-                self.put(some)
-            full = len(some) == AT_ONCE
+        try:
+            for text in texts:
+                self.later(text)
+        finally:
+            self.flush()
 
     def put(self, texts: list[str]) -> None:
         """Write texts, a line each."""

@@ -3,6 +3,7 @@
 import csv
 import io
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -28,6 +29,18 @@ def test_many_lines_are_as_each_by_itself(odd: str) -> None:
         Lines(one_by_one).line(text)
     assert at_once.getvalue() == one_by_one.getvalue()
     assert at_once.getvalue().count(b"\n") == len(texts)
+
+
+def test_a_long_line_does_not_wait_for_others() -> None:
+    out, written = io.BytesIO(), []
+
+    def texts() -> Iterator[str]:
+        for size in (5, 100_000, 5):
+            written.append(out.tell())
+            yield "x" * size
+
+    Lines(out).lines(texts())
+    assert written == [0, 0, 100_007] and out.tell() == 100_013
 
 
 def test_lines_before_an_error_are_written() -> None:
