@@ -19,15 +19,12 @@ from kcli.errors import InputError, UsageError, all_of, unreadable
 from kcli.filelike import name_of
 from kcli.small_files import read_small
 from kcli.snapshots.reading.files import listing_of, metadata_directory, steady
-from kcli.snapshots.reading.names import META_PROPERTIES
+from kcli.snapshots.reading.names import META_PROPERTIES, SMALL_FILES
 from kcli.temporary import TemporaryFolder
 from kcli.topic_names import METADATA_FOLDER
 
 if TYPE_CHECKING:
     from kcli.snapshots.reading.directory import Listing
-
-# Beside the log and its snapshots; a node that starts on the log makes the indexes anew.
-SMALL = ("leader-epoch-checkpoint", "quorum-state", "partition.metadata")
 
 
 @click.command()
@@ -119,7 +116,7 @@ def copy_files(folder: Path, made: Path) -> None:
     shutil.rmtree(inside, ignore_errors=True)
     inside.mkdir(mode=0o700)
     for name in names_of(listing):
-        if name in SMALL:
+        if name in SMALL_FILES:
             check_small(folder / name)
         copy_file(folder / name, inside / name)
     properties = folder.parent / META_PROPERTIES
@@ -132,7 +129,8 @@ def names_of(listing: Listing) -> Iterator[str]:
     """Yield the files to copy, in the order in which a node deletes them."""
     for name, _ in (*listing.segments, *listing.snapshots):
         yield name
-    yield from (name for name in SMALL if name in listing.others)
+    # Not the indexes: a node that starts on the log makes them anew.
+    yield from (name for name in SMALL_FILES if name in listing.others)
 
 
 def check_small(path: Path) -> None:

@@ -12,6 +12,7 @@ from kcli.errors import DecodeError, InputError
 from kcli.grammar.files.checkpoints import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kcli.grammar.words.structs import Struct
 from kcli.snapshots.reading.names import (
+    SMALL_FILES,
     TOO_LARGE,
     SnapshotId,
     SnapshotName,
@@ -23,7 +24,6 @@ from kcli.snapshots.reading.names import (
 Severity = Literal["error", "note"]
 NO_TARGET = "a link to nothing"
 QUORUM_STATE_VERSIONS = (0, 1)
-SMALL_FILES = ("quorum-state", "leader-epoch-checkpoint", "partition.metadata")  # beside the log
 
 
 class EpochEntry(NamedTuple):

@@ -15,6 +15,8 @@ LENIENT = r"(\d+)-(\d+)\.checkpoint(\.part|\.deleted|\.[\w-]+)?"  # rarely neede
 SEGMENT = re.compile(r"(\d{20})\.log")
 OFFSETS, EPOCHS = 1 << 63, 1 << 31  # Kafka parses offsets as 64 bits with a sign, epochs as 32
 TOO_LARGE = "an offset beyond 64 bits, or an epoch beyond 32, in its name"
+# Small files that Kafka keeps beside a partition's log.
+SMALL_FILES = ("leader-epoch-checkpoint", "quorum-state", "partition.metadata")
 META_PROPERTIES = "meta.properties"  # in the parent directory: the node's identity
 NOTHING = "neither a snapshot nor a log segment is here"  # a problem of a folder
 STATES = {None: "ready", ".part": "part", ".deleted": "deleted"}
