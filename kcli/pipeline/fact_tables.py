@@ -25,15 +25,15 @@ define(
     "client_uses",
     "Requests of one connection, by API and version.",
     """
-connection     string   "server-client"
+connection     string
 client_id      string   from the requests' headers
 address        string   the client's IP address
-software       string   name of the client's software from ApiVersions (KIP-511); null: not sent
-software_version string version of that software; null: not sent
+software       string
+software_version string
 negotiates     bool     true: the client sent ApiVersions
-api_key        int16    number of the API
+api_key        int16
 api_version    int16    version of the requests
-requests       int64    number of requests
+requests       int64
 free           bool     true: not the newest version that the broker offered
 """,
     dated=False,
@@ -43,16 +43,16 @@ define(
     "connection_sums",
     "Sums over the exchanges of a connection, and its TCP figures; several rows for a connection add up.",
     """
-connection     string   "server-client"
+connection     string
 client_id      string   of the first exchange that has one
 completed_ns   int64    ns since 1970: of that exchange, as in exchanges; null: no exchange has one
 first_request  instant  time of the first request; null: none
 last_request   instant  time of the last request; null: none
-requests       int64    number of requests
+requests       int64
 unanswered     int64    requests without a response
-with_errors    int64    exchanges whose response has an error
-request_bytes  int64    bytes of all requests, with headers and lengths
-response_bytes int64    bytes of all responses
+with_errors    int64
+request_bytes  int64
+response_bytes int64
 round_trip_ms  float64  from the client's SYN to its ACK; null: the handshake was not captured
 """,
     dated=False,
@@ -62,7 +62,7 @@ define(
     "logins",
     "Steps of the logins of a connection: SaslHandshake and SaslAuthenticate.",
     """
-connection     string   "server-client"
+connection     string
 principal      string?  User:NAME; empty: refused; null: this step does not name the user
 completed_ns   int64    ns since 1970: time of the response
 login          string?  User:NAME that the client sent; null: none in this step
@@ -76,13 +76,13 @@ define(
     "outcomes",
     "Consecutive responses for a partition on one connection with the same error.",
     """
-connection     string   "server-client"
+connection     string
 server         string   the server that answered
 client_id      string   from the requests' headers
 client_address string   the client's IP address
 api            string   PRODUCE or FETCH
 topic          string   the topic's name, or its id if only that is known
-partition      int32    the partition's index
+partition      int32
 error          int16    error code; 0: no error
 first_request_ns int64  ns since 1970: time of the first request
 first_ns       int64    ns since 1970: time of the first response
@@ -127,9 +127,9 @@ define(
     "fetch_frames",
     "Frames of Fetch, ListOffsets and OffsetFetch as on the wire, without the records of Fetch.",
     """
-server         string   the broker's address:port
-connection     string   "server-client"
-completed_ns   int64    ns since 1970: as in exchanges
+server         string
+connection     string
+completed_ns   int64
 request_ns     int64    ns since 1970: the request's last packet
 response_ns    int64?   ns since 1970: the response's last packet; null: no response
 request        binary   without its length
@@ -143,16 +143,16 @@ define(
     "noted_exchanges",
     "Exchanges that were throttled, and those in which groups are joined.",
     """
-timestamp      instant  when the request's last packet was captured
-connection     string   "server-client"
-server         string   the broker's address:port
-client_id      string   from the request's header
-api            string   the API's name
+timestamp      instant
+connection     string
+server         string
+client_id      string
+api            string
 request        string   JSON: the request; null: not of a group
 response       string   JSON: the response; of other APIs only the throttle time
-latency_ms     float64  from the request's last packet to the response's
+latency_ms     float64
 errors         strings  names of the errors in the response, each once
-completed_ns   int64    ns since 1970: as in exchanges
+completed_ns   int64
 """,
     dated=False,
 )
@@ -161,18 +161,18 @@ define(
     "exchange_facts",
     "Columns of exchanges for the rules of diagnose and the report.",
     """
-timestamp      instant  when the request's last packet was captured
-connection     string   "server-client"
-server         string   the broker's address:port
+timestamp      instant
+connection     string
+server         string
 address        string   the client's IP address
-client_id      string   from the request's header
-correlation_id int32    of request and response
-api_version    int16    of request and response
-api_key        int16    number of the API
+client_id      string
+correlation_id int32
+api_version    int16
+api_key        int16
 api            string   the API's name; null: no message has that number
 request_bytes  int64    with the length before it
 response_bytes int64    with the length before it; null: no response
-latency_ms     float64  from the request's last packet to the response's
+latency_ms     float64
 errors         strings  names of the errors in the response, each once; null: it is cut off
 completed_ns   int64    ns since 1970: when the exchange was complete
 replica_id     int64    of a Fetch; -1: a consumer; null: it is cut off

@@ -38,7 +38,7 @@ define(
     "Fetch sessions (KIP-227), as in `kcli fetch-session explain`; every run updates it.",
     """
 timestamp      instant  when the session was first seen
-server         string   the broker's address:port
+server         string
 connection     string?  the connection on which it was opened or first seen; null for session 0
 client_id      string?  client id of its Fetch requests
 replica_id     int32    the follower's broker id; -1: a consumer
@@ -76,12 +76,12 @@ define(
     "Requests of each client by API and version, and whether Kafka's newest release still accepts them; every run "
     "makes it anew.",
     """
-client_id      string?  from the request's header
+client_id      string?
 address        string   the client's IP address, without the port
-software       string?  name of the client's software from ApiVersions (KIP-511); null: not sent
-software_version string? version of that software; null: not sent
+software       string?
+software_version string?
 negotiates     bool     true: the client requests the broker's API versions (ApiVersions)
-api_key        int16    number of the API
+api_key        int16
 api            string?  the API's name, as in a broker's log: PRODUCE
 api_version    int16    version of the requests
 requests       int64    requests with this API and version
@@ -104,11 +104,11 @@ define(
     "every run updates it.",
     """
 timestamp      instant  time of the response with the error
-client_id      string?  from the request's header
+client_id      string?
 client_address string   the client's IP address, without the port
 api            string   PRODUCE or FETCH
 topic          string?  the topic's name, or its id if only that is known
-partition      int32    the partition's index
+partition      int32
 error          string   the first error: NOT_LEADER_OR_FOLLOWER or FENCED_LEADER_EPOCH
 from_server    string   address:port of the broker that returned the first error
 error_answers  int64    responses with such an error until the client continued
@@ -131,7 +131,7 @@ define(
 timestamp      instant  time of the first FetchSnapshot request
 server         string   address:port of the controller or broker that sent it
 client         string   address:port of the node that fetched it
-client_id      string?  from the request's header
+client_id      string?
 topic          string   the log's topic: __cluster_metadata
 partition      int32    the log's partition
 end_offset     int64    the snapshot's end offset: the first offset that it does not contain

@@ -26,7 +26,7 @@ exchanges      int64    rows of `exchanges`
 errors         int64    exchanges whose response has an error
 unanswered     int64    exchanges without a response
 request_bytes  int64    bytes of all requests
-response_bytes int64    bytes of all responses
+response_bytes int64
 events         int64    rows of `undecodable`
 findings       int64    rows of `findings`, which cover all captures of the folder
 warnings       int64    findings of severity `warning`

@@ -107,7 +107,7 @@ MEMBER_CALLS = f"""
 GROUP BY group_id, member_id
 """
 MEMBERS: tuple[ViewColumn, ...] = (
-    column("group_id", "string", "the group"),
+    column("group_id", "string"),
     column("member_id", "string", "the member"),
     column("instance_id", "string?", "group.instance.id of a static member", "max(instance_id)"),
     column("client_id", "string?", "of its first request", "min_by(client_id, struct(completed_ns, client_id))"),
@@ -235,7 +235,7 @@ NAMED_TOPICS = f"""
  UNION ALL SELECT topic_id, topic, how FROM ranked WHERE most >= 2 AND most >= 0.7 * hits) AS topics_by_id
 """
 TOPICS: tuple[ViewColumn, ...] = (
-    column("topic_id", "string", "the topic's id"),
+    column("topic_id", "string"),
     column("topic", "string", "its name"),
     column(
         "how", "string",

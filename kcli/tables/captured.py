@@ -52,7 +52,7 @@ CAPTURED: dict[str, Table] = {
             columns("""
 topic          string?  the topic's name; null: only its id is known
 topic_id       string?  the topic's id, in versions that have one
-partition      int32?   the partition's index
+partition      int32?
 offset         int64    offset in the partition; for a Produce from the response; -1: the response has none
 timestamp      instant? the record's timestamp (to the millisecond); null: it has none, or it is outside the calendar
 timestamp_ms   int64?   the record's timestamp in ms since 1970; null: it has none
@@ -69,14 +69,14 @@ api            string?  PRODUCE, FETCH or SHARE_FETCH; null for a segment
 client_id      string?  from the request's header; null for a segment
 connection     string?  "server-client"; null for a segment
 base_offset    int64    offset of the batch's first record; for a Produce the client's, which begins at 0
-magic          int8     format of the batch: 0, 1 or 2
-compression    string   none, gzip, snappy, lz4 or zstd
-timestamp_type string   CreateTime, LogAppendTime or NoTimestampType
-is_transactional bool   written in a transaction
-partition_leader_epoch int32 as the broker set it
-producer_id    int64    -1: no idempotent producer
-producer_epoch int16    -1: no idempotent producer
-base_sequence  int32    -1: no idempotent producer
+magic          int8
+compression    string
+timestamp_type string
+is_transactional bool
+partition_leader_epoch int32
+producer_id    int64
+producer_epoch int16
+base_sequence  int32
 file           string   the segment, or the capture that completed the exchange
 """),
         ),

@@ -112,15 +112,11 @@ def address_sql(end: str) -> str:
 
 ENDINGS = ("c_fin_ns", "c_rst_ns", "s_fin_ns", "s_rst_ns")
 COLUMNS = (
-    column("connection", "string", '"server-client", each as address:port', "connection"),
-    column("server", "string", "the broker's address:port", "split_part(connection, '-', 1)"),
-    column("client", "string", "the client's address:port", "split_part(connection, '-', 2)"),
-    column(
-        "broker_address", "string", "the broker's address, without the port", address_sql("server"), of_ends=True
-    ),
-    column(
-        "client_address", "string", "the client's address, without the port", address_sql("client"), of_ends=True
-    ),
+    column("connection", "string", "", "connection"),
+    column("server", "string", "", "split_part(connection, '-', 1)"),
+    column("client", "string", "", "split_part(connection, '-', 2)"),
+    column("broker_address", "string", "", address_sql("server"), of_ends=True),
+    column("client_address", "string", "", address_sql("client"), of_ends=True),
     column(
         "client_id", "string?", "client id of its first request with one",
         "min_by(client_id, struct(completed_ns, client_id)) FILTER (WHERE client_id IS NOT NULL)", NO_TEXT, "client_id",
@@ -150,14 +146,14 @@ COLUMNS = (
         "last_request", "instant?", "time of its last request", "max(last_request)", NO_TIME,
         f"{IS_ASKED} timestamp END",
     ),
-    total("requests", "number of requests", f"{IS_ASKED} 1 ELSE 0 END"),
+    total("requests", "", f"{IS_ASKED} 1 ELSE 0 END"),
     total(
         "unanswered", "requests without a response; with acks=0 none is due",
         "CASE WHEN request_bytes IS NOT NULL AND response_bytes IS NULL AND errors IS NOT NULL THEN 1 ELSE 0 END",
     ),
     total("with_errors", "exchanges with an error", "CASE WHEN cardinality(errors) > 0 THEN 1 ELSE 0 END"),
-    total("request_bytes", "bytes of all requests, with headers and lengths", "coalesce(request_bytes, 0)"),
-    total("response_bytes", "bytes of all responses", "coalesce(response_bytes, 0)"),
+    total("request_bytes", "", "coalesce(request_bytes, 0)"),
+    total("response_bytes", "", "coalesce(response_bytes, 0)"),
     column("apis", "int64", "number of APIs used", "count(DISTINCT api_key)"),
     column(
         "login", "string?", "User:NAME of the login attempt, also if it was refused (in the form of `principal`)",

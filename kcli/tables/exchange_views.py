@@ -43,7 +43,7 @@ class ViewColumn(Column):
     sql: str = ""
 
 
-def column(name: str, kind: str, text: str, sql: str = "") -> ViewColumn:
+def column(name: str, kind: str, text: str = "", sql: str = "") -> ViewColumn:
     """Define a column. kind: as of a Column, followed by ? if nullable. sql: by default, the column of the same
     name.
     """
@@ -51,17 +51,17 @@ def column(name: str, kind: str, text: str, sql: str = "") -> ViewColumn:
 
 
 THROTTLING = (
-    column("timestamp", "instant", "when the request's last packet was captured"),
-    column("connection", "string", '"server-client", each as address:port'),
-    column("server", "string", "the broker's address:port"),
-    column("client_id", "string?", "from the request's header"),
+    column("timestamp", "instant"),
+    column("connection", "string"),
+    column("server", "string"),
+    column("client_id", "string?"),
     column("api", "string", "the API's name, as in a broker's log"),
-    column("throttle_ms", "int32", "throttle time of the response", THROTTLE_MS),
-    column("latency_ms", "float64?", "from the request's last packet to the response's"),
-    column("file", "string", "the capture with its last packet; unanswered: with its request"),
+    column("throttle_ms", "int32", "", THROTTLE_MS),
+    column("latency_ms", "float64?"),
+    column("file", "string"),
 )
 GROUPS = (
-    column("group_id", "string", "the group"),
+    column("group_id", "string"),
     column(
         "protocol", "string", "the latest group protocol: classic (JoinGroup), consumer (KIP-848) or share (KIP-932)",
         "CASE max_by(api, struct(completed_ns, api)) WHEN 'JOIN_GROUP' THEN 'classic'"

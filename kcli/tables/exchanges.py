@@ -209,22 +209,20 @@ def field(name: str, kind: str, text: str) -> ExchangeColumn:
 
 # The columns with which all tables of exchanges begin.
 LEADING_COLUMNS = (
-    column("timestamp", "instant", "when the request's last packet was captured", lambda of: instants(of.rows.ts)),
-    column("connection", "string", '"server-client", each as address:port', lambda of: of.link("links")),
-    column("server", "string", "the broker's address:port", lambda of: of.end("servers", "server_of")),
-    column("client", "string", "the client's address:port", lambda of: of.link("ends")),
+    column("timestamp", "instant", "", lambda of: instants(of.rows.ts)),
+    column("connection", "string", "", lambda of: of.link("links")),
+    column("server", "string", "", lambda of: of.end("servers", "server_of")),
+    column("client", "string", "", lambda of: of.link("ends")),
     column(
-        "client_id", "string?", "from the request's header",
+        "client_id", "string?", "",
         lambda of: Among(strings(of.taken["clients"]), of.rows.client, of.rows.client < 0),
     ),
-    column(
-        "correlation_id", "int32", "of request and response", lambda of: integers(of.rows.correlation_id, "int32")
-    ),
-    column("api_version", "int16", "of request and response", lambda of: integers(of.rows.version, "int16")),
+    column("correlation_id", "int32", "", lambda of: integers(of.rows.correlation_id, "int32")),
+    column("api_version", "int16", "", lambda of: integers(of.rows.version, "int16")),
 )  # fmt: skip
 EXCHANGES = Table("exchanges", "Every request with its response.", (
     *LEADING_COLUMNS,
-    column("api_key", "int16", "number of the API", lambda of: integers(of.rows.key, "int16")),
+    column("api_key", "int16", "", lambda of: integers(of.rows.key, "int16")),
     column(
         "api", "string?", "the API's name, as in a broker's log: PRODUCE; null for an unknown number",
         ExchangeArrays.api,
@@ -245,10 +243,7 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
         "response_bytes", "int64?", "with header and length; null without a response",
         lambda of: integers(of.rows.response_bytes, "int64", of.unanswered),
     ),
-    column(
-        "latency_ms", "float64?", "from the request's last packet to the response's",
-        lambda of: integers(of.rows.latency / 1000, "float64", of.unanswered),
-    ),
+    column("latency_ms", "float64?", "", lambda of: integers(of.rows.latency / 1000, "float64", of.unanswered)),
     column(
         "errors", "strings?",
         "names of the error codes in the response, each once; null: unknown, as it is not whole in the capture",
@@ -260,12 +255,9 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
         lambda of: integers(of.rows.completed, "int64"),
     ),
     column("error", "string?", "the first of `errors`, null without one, or if they are unknown", ExchangeArrays.error),
-    column("broker_address", "string", "the broker's address, without the port", ExchangeArrays.broker_address),
-    column(
-        "client_address", "string", "the client's address, without the port",
-        lambda of: of.end("addresses", "address_of"),
-    ),
-    column("file", "string", "the capture with its last packet; unanswered: with its request", ExchangeArrays.file),
+    column("broker_address", "string", "", ExchangeArrays.broker_address),
+    column("client_address", "string", "", lambda of: of.end("addresses", "address_of")),
+    column("file", "string", "", ExchangeArrays.file),
     column(
         "request_transfer_ms", "float64?",
         "from the request's first packet to its last; null: the first was not captured",
@@ -301,7 +293,7 @@ EXCHANGES = Table("exchanges", "Every request with its response.", (
     field("acks", "int16?", "of a Produce; 0: no acknowledgement, 1: by the leader, -1: by all in-sync replicas"),
     field("min_bytes", "int32?", "of a Fetch or ShareFetch: the bytes for which the broker waits"),
     field("max_wait_ms", "int32?", "of a Fetch or ShareFetch: the longest time that it waits for them"),
-    field("throttle_ms", "int32?", "throttle time of the response"),
+    field("throttle_ms", "int32?", ""),
     field("group_id", "string?", "the request's group"),
     field(
         "transactional_id", "string?",

@@ -15,19 +15,15 @@ def percentile(share: float) -> str:
 COLUMNS = (
     column("hour", "instant", "start of the hour (UTC); an exchange counts in the hour of its request"),
     column("api", "string?", "the API's name, as in a broker's log; null: no message has that number"),
-    column("server", "string", "the broker's address:port"),
-    column("client_id", "string?", "from the request's header"),
+    column("server", "string"),
+    column("client_id", "string?"),
     column("exchanges", "int64", "number of exchanges", "count(*)"),
+    column("with_errors", "int64", "", "count(*) FILTER (WHERE cardinality(errors) > 0)"),
     column(
-        "with_errors", "int64", "exchanges whose response has an error",
-        "count(*) FILTER (WHERE cardinality(errors) > 0)",
+        "unanswered", "int64", "", "count(*) FILTER (WHERE response_bytes IS NULL AND errors IS NOT NULL)"
     ),
-    column(
-        "unanswered", "int64", "requests without a response; with acks=0 none is due",
-        "count(*) FILTER (WHERE response_bytes IS NULL AND errors IS NOT NULL)",
-    ),
-    column("request_bytes", "int64", "bytes of all requests, with headers and lengths", "sum(request_bytes)"),
-    column("response_bytes", "int64", "bytes of all responses", "coalesce(sum(response_bytes), 0)"),
+    column("request_bytes", "int64", "", "sum(request_bytes)"),
+    column("response_bytes", "int64", "", "coalesce(sum(response_bytes), 0)"),
     column(
         "p50_ms", "float64?", "median latency; null: no response", percentile(0.5),
     ),

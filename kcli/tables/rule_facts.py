@@ -6,7 +6,7 @@ from kcli.tables.definition import Column, Table, define
 from kcli.tables.exchanges import LEADING_COLUMNS
 
 RULE_FACTS: dict[str, Table] = {}
-COMPLETED = "completed_ns   int64    ns since 1970: as in exchanges\n"
+COMPLETED = "completed_ns   int64\n"
 
 define(
     RULE_FACTS,
@@ -15,19 +15,19 @@ define(
     LEADING_COLUMNS,
     COMPLETED,
     """
-api            string   the API's name
-group_id       string   the group
+api            string
+group_id       string
 member_id      string?  of the request, or else the one in the response
 instance_id    string?  group.instance.id
 generation     int32?   of the request; a member's epoch (KIP-848)
 answered_generation int32? of the response
-error          string?  name of the error in the response
+error          string?
 reason         string?  why the member leaves or joins, as it says
 protocols      string?  protocol type and names of the assignors that a JoinGroup offers
 session_timeout_ms int32? of a JoinGroup
 rebalance_timeout_ms int32? of a JoinGroup: max.poll.interval.ms
 assignment     strings? topic-partition: assigned by the response; KIP-848 and Streams: an id, no name
-answered       bool?    there is a response; null: it is cut off, so that its error may be unknown
+answered       bool?
 """,
     dated=False,
 )
@@ -38,11 +38,11 @@ define(
     LEADING_COLUMNS,
     COMPLETED,
     """
-group_id       string   the group
+group_id       string
 member_id      string?  of the request
-topic          string?  the topic's name
+topic          string?
 topic_id       string?  its id, of a request that has that in place of the name
-partition      int32    the partition's index
+partition      int32
 committed_offset int64  what is committed
 error          string?  name of the partition's error
 """,
@@ -68,7 +68,7 @@ define(
     LEADING_COLUMNS,
     COMPLETED,
     """
-topic          string?  the topic's name
+topic          string?
 error          string   name of its error
 named          bool     the request named the topic
 """,
@@ -91,16 +91,16 @@ define(
     "States of partitions in Metadata responses: one row for all responses with the same state of a topic.",
     """
 told           int64    number of the state
-topic          string   the topic's name
-topic_id       string?  the topic's id
-partition      int32    the partition's index
-leader         int32    node id; -1: none
-leader_epoch   int32?   the leader's epoch
-leader_address string?  host:port of the leader in the same response
-replicas       string   node ids, separated by commas
-isr            string   node ids, separated by commas
-replica_count  int32    number of replicas
-isr_count      int32    number of in-sync replicas
+topic          string
+topic_id       string?
+partition      int32
+leader         int32
+leader_epoch   int32?
+leader_address string?
+replicas       string
+isr            string
+replica_count  int32
+isr_count      int32
 error          string?  name of the partition's error
 """,
     dated=False,
@@ -157,15 +157,15 @@ define(
     LEADING_COLUMNS,
     COMPLETED,
     """
-api            string   the API's name
+api            string
 transactional_id string? null: an idempotent producer
 producer_id    int64?   of the request, or else the one in the response
 producer_epoch int32?   of the request, or else the one in the response
 committed      bool?    of EndTxn
 timeout_ms     int32?   of InitProducerId
 partitions     strings? topic-partition: what it adds to the transaction
-error          string?  name of the error in the response
-answered       bool?    there is a response; null: it is cut off, so that its error may be unknown
+error          string?
+answered       bool?
 """,
     dated=False,
 )
@@ -176,13 +176,13 @@ define(
     LEADING_COLUMNS,
     COMPLETED,
     """
-api            string   the API's name
+api            string
 mechanism      string?  of a SaslHandshake
 principal      string?  of a first message of SCRAM, which names it in the clear
-error          string?  name of the error in the response
+error          string?
 message        string?  what the broker says of the error
 session_lifetime_ms int64? how long the login is good; null or 0: no limit
-answered       bool?    there is a response; null: it is cut off, so that its error may be unknown
+answered       bool?
 """,
     dated=False,
 )
@@ -191,10 +191,10 @@ define(
     "refused_records",
     "Partitions of Produce whose records the broker did not take: INVALID_RECORD and INVALID_TIMESTAMP.",
     """
-connection     string   "server-client", each as address:port
-correlation_id int32    of request and response
-topic          string?  the topic's name
-partition      int32    the partition's index
+connection     string
+correlation_id int32
+topic          string?
+partition      int32
 error          string   name of the partition's error
 message        string?  what the broker says of it (from Produce v8 on)
 records        int32    records that it names
@@ -208,12 +208,12 @@ define(
     "uncommitted",
     "Partitions of OffsetFetch responses of which the group has committed no offset.",
     """
-connection     string   "server-client", each as address:port
-correlation_id int32    of request and response
-group_id       string?  the group
-topic          string?  the topic's name
+connection     string
+correlation_id int32
+group_id       string?
+topic          string?
 topic_id       string?  its id, of a response that has that in place of the name
-partition      int32    the partition's index
+partition      int32
 """,
     dated=False,
 )
@@ -222,12 +222,12 @@ define(
     "share_calls",
     "Partitions of ShareFetch and ShareAcknowledge that give or acknowledge records, in offsets.",
     """
-connection     string   "server-client", each as address:port
-correlation_id int32    of request and response
+connection     string
+correlation_id int32
 group_id       string?  the share group
 member_id      string?  of the request
 topic          string?  the topic's name, or its id if no name is known
-partition      int32    the partition's index
+partition      int32
 acquired       int64    given to the member
 again          int64    of these: given before
 deliveries     int32?   how often the one given most often was given
@@ -248,9 +248,9 @@ define(
     LEADING_COLUMNS,
     COMPLETED,
     """
-api            string   the API's name
+api            string
 topic          string?  the topic's name; its id if it is deleted by id and the response has no name
-error          string?  name of the error in the response
+error          string?
 """,
     dated=False,
 )
@@ -270,7 +270,7 @@ define(
     "offers",
     "APIs that brokers offered in ApiVersions responses, each once.",
     """
-server         string   the broker's address:port
+server         string
 api            string   the API's name, or its number
 newest_version int32    the newest that it speaks
 """,
@@ -281,7 +281,7 @@ define(
     "tcp",
     "TCP connections: every one, whether Kafka is in it or not. Of the client's side (c_) and of the server's (s_).",
     """
-connection     string   "server-client", each as address:port
+connection     string
 server         string   the end that was connected to; the lower port where that was not seen
 client         string   the other end
 first_ns       int64    ns since 1970: first packet
@@ -336,7 +336,7 @@ define(
     "unread_payloads",
     "Keys and values of records that can't be read, by topic; where payloads are decoded.",
     """
-topic          string   the topic's name
+topic          string
 part           string   key or value
 records        int64    that can't be read
 unknown        int64    whose schema could not be looked up
@@ -369,8 +369,8 @@ define(
     [SAYING],
     """
 link           int64    number of its connection
-correlation_id int32    of request and response
-timestamp      instant  when the request's last packet was captured
+correlation_id int32
+timestamp      instant
 """,
     COMPLETED,
     """
@@ -384,9 +384,9 @@ define(
     "Connections of those exchanges.",
     """
 link           int64    its number
-connection     string   "server-client", each as address:port
-server         string   the broker's address:port
-client         string   the client's address:port
+connection     string
+server         string
+client         string
 """,
     dated=False,
 )

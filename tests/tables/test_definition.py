@@ -2,7 +2,9 @@
 
 import pytest
 
-from kcli.tables.definition import Column, Table, columns, define, schema_of
+from kcli.pipeline.fact_tables import FACTS
+from kcli.sql.definitions import TABLES
+from kcli.tables.definition import COMMENTS, Column, Table, columns, define, schema_of
 
 
 def test_a_line_is_a_column() -> None:
@@ -20,3 +22,11 @@ def test_each_kind_is_an_arrow_type_and_the_comment_goes_with_it() -> None:
     assert made.field("b").type == pyarrow.list_(pyarrow.string()) and made.field("e").type == pyarrow.float64()
     assert made.field("c").type.value_type.names == ["key", "value"]
     assert made.field("a").metadata == {b"comment": b"when"}
+
+
+def test_a_column_without_a_comment_has_the_one_of_its_name() -> None:
+    assert [each.text for each in columns("topic string?\ntopic string? another")] == [COMMENTS["topic"], "another"]
+    missing = [
+        f"{table.name}.{each.name}" for table in (FACTS | TABLES).values() for each in table.columns if not each.text
+    ]
+    assert missing == []

@@ -164,7 +164,7 @@ PARTITION = (
     column(
         "topic_id", "string?", "the topic's id; null: the version has none", lambda of: of.topic(of.rows.id)
     ),
-    number("partition", "int32", "the partition's index", "partition"),
+    number("partition", "int32", "", "partition"),
 )  # fmt: skip
 ANSWERED = column("answered", "bool", "named in the response", lambda of: integers(of.rows.answered > 0, "bool"))
 ERROR = column(
@@ -241,26 +241,21 @@ RECORD_BATCHES = PartitionTable(
         *PARTITION,
         number("base_offset", "int64", "offset of the first record", "base_offset"),
         number("last_offset", "int64", "offset of the last record", "last_offset"),
-        number("magic", "int8", "format of the batch: 0, 1 or 2", "magic"),
+        number("magic", "int8", "", "magic"),
         column(
-            "compression", "string", "none, gzip, snappy, lz4 or zstd",
+            "compression", "string", "",
             lambda of: numbered(COMPRESSIONS, of.rows.attributes & CODEC_MASK).dictionary(),
         ),
-        column(
-            "timestamp_type", "string", "CreateTime, LogAppendTime or NoTimestampType", PartitionArrays.timestamp_type
-        ),
-        column(
-            "is_transactional", "bool", "written in a transaction",
-            lambda of: integers(of.flags & TRANSACTIONAL > 0, "bool"),
-        ),
+        column("timestamp_type", "string", "", PartitionArrays.timestamp_type),
+        column("is_transactional", "bool", "", lambda of: integers(of.flags & TRANSACTIONAL > 0, "bool")),
         column(
             "is_control", "bool", "a control batch: a transaction marker or KRaft control records",
             lambda of: integers(of.flags & CONTROL > 0, "bool"),
         ),
-        number("partition_leader_epoch", "int32", "as the broker set it", "leader_epoch"),
-        number("producer_id", "int64", "-1: no idempotent producer", "producer_id"),
-        number("producer_epoch", "int16", "-1: no idempotent producer", "producer_epoch"),
-        number("base_sequence", "int32", "-1: no idempotent producer", "base_sequence"),
+        number("partition_leader_epoch", "int32", "", "leader_epoch"),
+        number("producer_id", "int64", "", "producer_id"),
+        number("producer_epoch", "int16", "", "producer_epoch"),
+        number("base_sequence", "int32", "", "base_sequence"),
         number("base_timestamp", "int64", "ms since 1970; -1: none", "base_timestamp"),
         number("max_timestamp", "int64", "ms since 1970; -1: none", "max_timestamp"),
         number("count", "int32", "number of records in the batch's header", "count_"),
