@@ -21,7 +21,7 @@ from kcli.cli.terminal.output import open_output, output_option
 from kcli.counting import counted
 from kcli.errors import InputError, UsageError, unreadable
 from kcli.jsontext import dumps
-from kcli.snapshots.reading.files import cluster_of, metadata_directory, steady
+from kcli.snapshots.reading.files import cluster_of, metadata_directory, several_clusters, steady
 from kcli.snapshots.survey_json import instant
 from kcli.temporary import TemporaryFolder
 
@@ -134,10 +134,8 @@ def live_drift(
 
 def one_cluster(folders: Sequence[str], places: Sequence[Path]) -> None:
     """Raise InputError if the meta.properties files name different clusters."""
-    known = {path: cluster for path, place in zip(folders, places, strict=True) if (cluster := cluster_of(place))}
-    if len(set(known.values())) > 1:
-        named = ", ".join(f"{path} {cluster}" for path, cluster in known.items())
-        raise InputError(f"nodes of several clusters, by meta.properties: {named}")
+    if problem := several_clusters(zip(folders, map(cluster_of, places), strict=True)):
+        raise InputError(problem)
 
 
 def partings_of(nodes: Sequence[FolderNode]) -> dict[str, Parting]:

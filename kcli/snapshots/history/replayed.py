@@ -16,7 +16,7 @@ from kcli.snapshots.image.change_text import contrast
 from kcli.snapshots.image.diff import Change, diff_images
 from kcli.snapshots.image.image import Image
 from kcli.snapshots.reading.api import take_log, take_snapshot
-from kcli.snapshots.reading.files import cluster_of, listing_of
+from kcli.snapshots.reading.files import cluster_of, listing_of, several_clusters
 from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.names import SnapshotId
 from kcli.snapshots.rules.findings import SnapshotFinding
@@ -188,9 +188,8 @@ def compare_nodes(
             members = [each for each in nodes if each.cluster_id in (None, cluster)]
             yield from (each for each in compare_nodes(members, dialect) if each.is_error)
         return
-    if len({each.cluster_id for each in nodes if each.cluster_id}) > 1:
-        named = ", ".join(f"{each.path} {each.cluster_id}" for each in nodes if each.cluster_id)
-        yield SnapshotFinding("error", "cluster", f"nodes of several clusters, by meta.properties: {named}")
+    if problem := several_clusters((each.path, each.cluster_id) for each in nodes):
+        yield SnapshotFinding("error", "cluster", problem)
         return
     first_of: dict[SnapshotId, tuple[Path, str | None]] = {}
     for node in nodes:

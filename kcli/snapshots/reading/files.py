@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
@@ -179,6 +179,15 @@ def cluster_of(folder: Path) -> str | None:
         return read_properties(folder.parent / META_PROPERTIES).get("cluster.id") or None
     except InputError:
         return None
+
+
+def several_clusters(nodes: Iterable[tuple[str | Path, str | None]]) -> str | None:
+    """Return the problem of nodes of different clusters; None if no two are known to be. nodes: (path, cluster id)."""
+    known = [(path, cluster) for path, cluster in nodes if cluster]
+    if len({cluster for _, cluster in known}) < 2:
+        return None
+    named = ", ".join(f"{path} {cluster}" for path, cluster in known)
+    return f"nodes of several clusters, by meta.properties: {named}"
 
 
 def listing_of(folder: Path) -> Listing:
