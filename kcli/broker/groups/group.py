@@ -29,6 +29,7 @@ from kcli.broker.groups.member import (
     Member,
     Reply,
     choose_protocol,
+    identity_fault,
     member_rows,
     new_member_id,
     subscription_in,
@@ -66,13 +67,9 @@ class Group:
 
     def check(self, member_id: str, instance_id: str | None, generation: int | None = None) -> int:
         """Return the error code for a request of this member; 0 for none."""
-        if instance_id is not None and self.static.get(instance_id) != member_id:
-            return FENCED if instance_id in self.static else UNKNOWN_MEMBER
-        if member_id not in self.members:
-            return UNKNOWN_MEMBER
-        if generation is not None and generation != self.generation:
-            return ILLEGAL_GENERATION
-        return 0
+        if code := identity_fault(self.members, self.static, member_id, instance_id):
+            return code
+        return ILLEGAL_GENERATION if generation is not None and generation != self.generation else 0
 
     def touch(self, member: Member) -> None:
         """Restart the member's session timer."""

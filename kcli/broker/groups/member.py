@@ -3,10 +3,11 @@
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from kcli.broker.clock import Timer
+from kcli.broker.groups.codes import FENCED, UNKNOWN_MEMBER
 from kcli.grammar.group_data import open_data
 
 Reply = dict[str, Any]
@@ -43,6 +44,13 @@ class Member:
         for future in (self.join, self.sync):
             if future is not None and not future.done():
                 future.set_result(reply)
+
+
+def identity_fault(members: Container[str], static: Mapping[str, str], member_id: str, instance_id: str | None) -> int:
+    """Return the error code if a group has no such member; else 0. static: member ids by instance id."""
+    if instance_id is not None and static.get(instance_id) != member_id:
+        return FENCED if instance_id in static else UNKNOWN_MEMBER
+    return 0 if member_id in members else UNKNOWN_MEMBER
 
 
 def subscription_in(metadata: bytes) -> Reply:

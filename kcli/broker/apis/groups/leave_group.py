@@ -6,10 +6,10 @@ Members of KIP-848's protocol can be removed, too.
 from typing import Any
 
 from kcli.broker.groups.codes import INVALID_GROUP, UNKNOWN_MEMBER
-from kcli.broker.groups.consumer.classic import identity_fault
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.coordinator import AnyGroup
 from kcli.broker.groups.group import Group
+from kcli.broker.groups.member import identity_fault
 from kcli.broker.request import Request
 
 BATCHES_SINCE = 3
@@ -37,7 +37,7 @@ def leave(group: AnyGroup | None, member_id: str, instance_id: str | None) -> in
     """Remove a member; return the error code. Administrators name a static member by its instance id alone."""
     if isinstance(group, ConsumerGroup):
         member_id = member_id or group.static.get(instance_id or "", "")
-        if code := identity_fault(group, member_id, instance_id):
+        if code := identity_fault(group.members, group.static, member_id, instance_id):
             return code
         group.remove(group.members[member_id])
         return 0

@@ -9,12 +9,12 @@ KIP-848's protocol leaves, the group becomes a classic one again, whose members 
 from collections.abc import Iterable
 from typing import Any
 
-from kcli.broker.groups.codes import FENCED, ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
+from kcli.broker.groups.codes import ILLEGAL_GENERATION, REBALANCING, UNKNOWN_MEMBER
 from kcli.broker.groups.consumer.assignors import Partition
 from kcli.broker.groups.consumer.group import ConsumerGroup
 from kcli.broker.groups.consumer.member import ClassicSide, ConsumerMember, MemberState, Subscription
 from kcli.broker.groups.group import Group
-from kcli.broker.groups.member import PROTOCOL_TYPE, Member, Reply, choose_protocol, subscription_in
+from kcli.broker.groups.member import PROTOCOL_TYPE, Member, Reply, choose_protocol, identity_fault, subscription_in
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import by_topic
 from kcli.grammar import messages
@@ -106,16 +106,9 @@ def move_back(made: Group, group: ConsumerGroup) -> None:
 # --- requests of the classic protocol
 
 
-def identity_fault(group: ConsumerGroup, member_id: str, instance_id: str | None) -> int:
-    """Return the error code if there is no such member, of either protocol; else 0."""
-    if instance_id is not None and group.static.get(instance_id) != member_id:
-        return FENCED if instance_id in group.static else UNKNOWN_MEMBER
-    return 0 if member_id in group.members else UNKNOWN_MEMBER
-
-
 def fault_of(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int) -> int:
     """Return the error code for a classic member's request; 0 for none."""
-    if code := identity_fault(group, member_id, instance_id):
+    if code := identity_fault(group.members, group.static, member_id, instance_id):
         return code
     member = group.members[member_id]
     if member.classic is None:
