@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from kcli.core.codec.values import MISSING
 from kcli.schemas.apikeys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from kcli.schemas.errors import error_name
 from kcli.schemas.field_codes import API_KEYS
@@ -16,7 +17,6 @@ from kcli.tables.arrays import Among, error_names, instants, integers, numbered,
 from kcli.tables.core_rows import CoreRows
 from kcli.tables.definition import Column, Table
 
-MISSING = -(1 << 63)  # no value, in the core's numbers
 CUT_REQUEST, CUT_RESPONSE = 1, 2  # in the core's rows: the snapshot length cuts off the request, the response
 CLIENT = -1  # the replica id in a Fetch of a client
 WAITS = ("max_wait_ms", "rebalance_timeout_ms")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.core.codec.values import MISSING
 from kcli.errors import DecodeError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from kcli.core.codec.messages import Selection
 
 NUMBER = Struct("=q")  # the core's form of a number in a column
-MISSING = -(1 << 63)  # ... that a message lacks
 
 
 class FieldReader(NamedTuple):

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from kcli.core.codec.values import uuid_text
-from kcli.grammar.selection.plan import MISSING
+from kcli.core.codec.values import MISSING, uuid_text
 from kcli.jsontext import loads
 from kcli.records.batches import APPEND_TIME, CODEC_MASK, CONTROL, TRANSACTIONAL
 from kcli.records.codecs import CODECS

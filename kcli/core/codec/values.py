@@ -1,8 +1,11 @@
-"""Values with more than one form: uuids, bytes and records fields, as in Python or in Kafka's JSON."""
+"""Values with more than one form: uuids, bytes and records fields, as in Python or in Kafka's JSON; and the mark of a
+missing number in the core's columns.
+"""
 
 import base64
 import binascii
 
+MISSING = -(1 << 63)  # in a column of numbers: no value (KC_MISSING in C)
 NOT_HERE = "a secret that was left out, only its size is here (decode with --show-secrets keeps it)"
 _URL_TO_STANDARD = str.maketrans("-_", "+/")
 

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from kcli.core.codec.values import MISSING
 from kcli.errors import UsageError
 from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive
@@ -19,8 +20,6 @@ TAGS = "_tags"
 # Types whose columns are the offsets and sizes of their bytes.
 SLICED = ("string", "bytes", "records", "uuid")
 
-# The value in a column of numbers if the version or the message lacks the field.
-MISSING = -(1 << 63)
 NUMBERS = ("bool", "int8", "int16", "int32", "int64", "uint16", "uint32", "float64")
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from kcli.core.codec.values import uuid_text
+from kcli.core.codec.values import MISSING, uuid_text
 from kcli.core.codec.varints import Buffer
 from kcli.errors import DecodeError, UsageError
-from kcli.grammar.selection.plan import MISSING, SLICED, TAGS, Branch, SelectionPlan, word_type
+from kcli.grammar.selection.plan import SLICED, TAGS, Branch, SelectionPlan, word_type
 from kcli.grammar.words.arrays import Optional
 from kcli.grammar.words.scalars import LengthPrefixed
 from kcli.grammar.words.source import ByteSource

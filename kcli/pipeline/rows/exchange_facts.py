@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy
 
+from kcli.core.codec.values import MISSING
 from kcli.pipeline.fact_tables import FACTS
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
 from kcli.pipeline.writing import stored_schema
 from kcli.schemas.apikeys import CONSUMER_GROUP_HEARTBEAT, FETCH, JOIN_GROUP, SHARE_GROUP_HEARTBEAT
 from kcli.tables.arrays import integers, rows_at, texts
-from kcli.tables.exchanges import MISSING
 
 FIELDS = (
     "replica_id", "session_id", "session_epoch", "granted_id", "max_wait_ms", "min_bytes", "isolation_level", "acks",

@@ -12,12 +12,11 @@ from typing import Any
 import numpy
 
 from kcli.capture.tables.partition_tables import lag_of
-from kcli.core.codec.values import uuid_bytes
+from kcli.core.codec.values import MISSING, uuid_bytes
 from kcli.core.columns.exchange_columns import position_key
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.writing import rewrite, with_column
 from kcli.tables.arrays import column_of
-from kcli.tables.exchanges import MISSING
 
 TABLE = "fetch_partitions"
 SEEN = ("effective_offset", "high_watermark_seen", "log_start_seen")

@@ -11,9 +11,10 @@ from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.tables.columns import EVERY, batch_of, event_row, rows_batch, wanted_rows
 from kcli.capture.tables.partition_tables import lag_of
+from kcli.core.codec.values import MISSING
 from kcli.tables.captured import PARQUET_COLUMNS
 from kcli.tables.definition import schema_of
-from kcli.tables.exchanges import EXCHANGE_COLUMNS, MISSING, fields_of_columns
+from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
 from tests.capture.messages import metadata
 from tests.oracle.exchange_row import exchange_row
 

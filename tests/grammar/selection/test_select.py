@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kcli.core.codec.values import MISSING
 from kcli.errors import DecodeError, KcliError, UsageError
 from kcli.grammar import messages
 from kcli.grammar.codec import MessageCodec
-from kcli.grammar.selection.plan import MISSING
 from kcli.grammar.selection.select import Selection, interpreted_rows
 from kcli.grammar.words.arrays import Array, Optional
 from kcli.grammar.words.scalars import LengthPrefixed, Primitive

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy
 
+from kcli.core.codec.values import MISSING
 from kcli.pipeline.rows.exchange_columns import DAY_NS, ExchangeColumns
 from kcli.pipeline.rows.row_source import EXCHANGE_FIELDS
 from kcli.pipeline.writing import stored_schema
 from kcli.tables.arrays import numbered, strings
-from kcli.tables.exchanges import MISSING
 
 NAMES = {3: "METADATA", 0: "PRODUCE"}
 
