@@ -22,6 +22,7 @@ from kcli.records.record_faults import tolerated_payloads
 from kcli.schemas.apikeys import API_VERSIONS, FETCH, LIST_OFFSETS, PRODUCE
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import Isolation
 from kcli.schemas.model import release_order
 
 
@@ -46,7 +47,6 @@ class RequestVerdict(NamedTuple):
 
 
 ACCEPTED = RequestVerdict("", "NONE", "")
-READ_UNCOMMITTED, READ_COMMITTED = 0, 1  # isolation levels
 COMPACT_SINCE = 9  # the first Produce version with compact lengths (length + 1)
 PRODUCER_ID_AT = fixed_layout(BATCH_HEADER).offsets["producerId"]
 Explain = Callable[[bytes], str]  # refused records -> text to append to the reason
@@ -181,8 +181,8 @@ def isolation_refusal(body: dict[str, Any]) -> RefusedError | None:
     """Return the error for a Fetch or ListOffsets request as a whole; None if there is none. Kafka's
     `IsolationLevel.forId` throws for other levels, which no error code stands for.
     """
-    level = body.get("isolationLevel", READ_UNCOMMITTED)
-    if level in (READ_UNCOMMITTED, READ_COMMITTED):
+    level = body.get("isolationLevel", Isolation.READ_UNCOMMITTED)
+    if level in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED):
         return None
     return RefusedError("UNKNOWN_SERVER_ERROR", f"isolationLevel {level}: 0 or 1 expected")
 

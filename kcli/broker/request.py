@@ -26,6 +26,7 @@ from kcli.broker.share.sessions import ShareSessions
 from kcli.schemas import apikeys as keys
 from kcli.schemas.acl_codes import Operation, Resource
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import Isolation
 from kcli.topic_names import INDEX_FIELDS
 
 if TYPE_CHECKING:
@@ -231,6 +232,11 @@ class Request:
     def metadata(self) -> MetadataLog:
         """The cluster's metadata log."""
         return self.services.metadata
+
+    @property
+    def reads_committed(self) -> bool:
+        """True: the request reads only records of committed transactions."""
+        return self.body.get("isolationLevel") == Isolation.READ_COMMITTED
 
     def now(self) -> int:
         """Return ms since 1970, by the broker's clock."""

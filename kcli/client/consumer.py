@@ -20,12 +20,14 @@ from kcli.client.offsets import next_offset
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import FETCH
 from kcli.schemas.errors import error_name, is_retriable
+from kcli.schemas.field_codes import Isolation, names_of
 from kcli.sessions.client import ClientSession
 from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
 from kcli.sessions.values import FetchRequest, Partition, Position
 
 REMOTE_DIALECT = "kip-1018"
-ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
+# By the value of isolation.level.
+ISOLATION = {name.lower(): level for level, name in names_of(Isolation).items()}
 
 
 class Fetched(NamedTuple):

@@ -16,10 +16,11 @@ from typing import Any
 from kcli.capture.wanted import is_pattern, matches
 from kcli.client.cluster import Client
 from kcli.client.consumer import ISOLATION, Consumer
-from kcli.client.topics import EARLIEST, LATEST, ask_offsets, is_missing
+from kcli.client.topics import ask_offsets, is_missing
 from kcli.errors import NetworkError
 from kcli.records.rows import field_rows
 from kcli.records.unfolding import Unfolding
+from kcli.schemas.field_codes import OffsetTime
 from kcli.sessions.values import Partition
 
 PATIENCE = 10.0  # seconds to wait for a record before the end
@@ -56,7 +57,7 @@ async def live_rows(client: Client, choice: LiveChoice, problem: Callable[[str],
     async def offsets_at(when: int) -> dict[Partition, int]:
         return await client.retrying(lambda: ask_offsets(client, partitions, when, isolation))
 
-    earliest, ends = await offsets_at(EARLIEST), await offsets_at(LATEST)
+    earliest, ends = await offsets_at(OffsetTime.EARLIEST), await offsets_at(OffsetTime.LATEST)
     reader = LiveReader(client, choice.secrets, problem)
     starts = dict(earliest)
     if choice.offset is not None:

@@ -12,18 +12,17 @@ from kcli.counting import counted
 from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import CREATE_TOPICS, LIST_OFFSETS
 from kcli.schemas.errors import error_code, error_name, is_retriable
+from kcli.schemas.field_codes import Isolation, OffsetTime
 from kcli.sessions.trace import Key
 
 UNKNOWN_TOPIC, TOPIC_EXISTS = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("TOPIC_ALREADY_EXISTS")
 # The node ids of each partition's replicas by topic, the leader first.
 Replicas = Mapping[str, Sequence[Sequence[int]]]
-EARLIEST, LATEST = -2, -1
 # The most partitions to create for a replay, and in one request (Kafka's limit).
 MOST_MADE = 100_000
 MADE_AT_ONCE = 10_000
 # A replay writes old records beside present transaction markers. With these configs the records are not deleted at
-# once,
-# and the markers begin no new segments, as a Fetch ends at the end of a segment.
+# once, and the markers begin no new segments, as a Fetch ends at the end of a segment.
 LASTING = {"retention.ms": "-1", "segment.ms": str(2**63 - 1)}
 
 
@@ -141,16 +140,20 @@ async def list_offsets(client: Client, partitions: Iterable[Key]) -> dict[Key, B
     partitions = list(partitions)
 
     async def work() -> dict[Key, Bounds]:
-        earliest, latest = await asyncio.gather(*(ask_offsets(client, partitions, when) for when in (EARLIEST, LATEST)))
-        return {key: Bounds(earliest[key], latest[key]) for key in partitions}
+        earliest = ask_offsets(client, partitions, OffsetTime.EARLIEST)
+        latest = ask_offsets(client, partitions, OffsetTime.LATEST)
+        first, last = await asyncio.gather(earliest, latest)
+        return {key: Bounds(first[key], last[key]) for key in partitions}
 
     return await client.retrying(work)
 
 
-async def ask_offsets(client: Client, partitions: Iterable[Key], when: int, isolation: int = 0) -> dict[Key, int]:
-    """Return an offset of each partition: EARLIEST, LATEST, or that of the first record at or after a time (ms), or -1.
+async def ask_offsets(
+    client: Client, partitions: Iterable[Key], when: int, isolation: int = Isolation.READ_UNCOMMITTED
+) -> dict[Key, int]:
+    """Return an offset of each partition: of an OffsetTime, or that of the first record at or after a time (ms), or -1.
 
-    isolation: 1 if LATEST is the last stable offset. Raises NetworkError, BrokerError."""
+    isolation: with READ_COMMITTED, the latest is the last stable offset. Raises NetworkError, BrokerError."""
     by_node: dict[int, dict[str, list[dict[str, int]]]] = {}
     for topic, index in partitions:
         leader = client.known_leader(topic, index)

@@ -22,6 +22,18 @@ class CoordinatorType:
     GROUP, TRANSACTION, SHARE = range(3)
 
 
+class OffsetTime:
+    """The special timestamps of ListOffsets (ListOffsetsRequest)."""
+
+    LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
+
+
+class Isolation:
+    """The isolation levels of Fetch and ListOffsets (IsolationLevel)."""
+
+    READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+
+
 class RecordType:
     """The types of metadata records that kcli's code refers to."""
 

@@ -103,7 +103,7 @@ class Work:
         follower = replica_of(body) >= 0
         # In a broker made from a capture the leader alone answers, as it is not known what followers had.
         may_follow = not follower and request.version >= FOLLOWERS_SINCE and not request.services.coordinators.shared
-        self.limits = Limits(wanted, whole_first, body.get("isolationLevel") == 1, follower, may_follow)
+        self.limits = Limits(wanted, whole_first, request.reads_committed, follower, may_follow)
         self.min_bytes = min(body["minBytes"], most)
         self.max_wait = max_wait_ms / 1000
         self.reads: dict[Key, PartitionRead] = {}

@@ -31,11 +31,11 @@ from kcli.schemas.apikeys import (
     PRODUCE,
 )
 from kcli.schemas.definition import ZERO_UUID
+from kcli.schemas.field_codes import OffsetTime
 from kcli.sessions.epochs import SHARDS
 from kcli.sessions.trace import SESSIONS_SINCE, Key, topic_of
 from kcli.topic_names import RAFT_TOPICS
 
-LATEST, EARLIEST = -1, -2
 LONGEST = (1 << 31) - 1
 NEWEST = 1 << 15
 # The cache has shards since Kafka 3.8. Fetch v17 is newer than that; brokers with v16 may have shards or not.
@@ -272,9 +272,9 @@ class CaptureHistory:
                 continue
             partition = seen.partition(each["partitionIndex"])
             when = requested.get((row["name"], each["partitionIndex"]))
-            if when == LATEST:
+            if when == OffsetTime.LATEST:
                 partition.end = max(partition.end, offset)
-            elif when == EARLIEST:
+            elif when == OffsetTime.EARLIEST:
                 partition.start = max(partition.start, offset)
 
 

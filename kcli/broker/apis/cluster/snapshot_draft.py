@@ -31,7 +31,7 @@ def handle_fetch(request: Request) -> Answer | Awaitable[Answer]:
 
 
 def fetch_rows(request: Request, response: FetchResponse, reads: fetch.Reads, slots: RecordsSlots) -> dict[str, Any]:
-    committed = request.body["isolationLevel"] == 1
+    committed = request.reads_committed
     version = request.version
     rows = ((key, fetch_row(version, key[1], reads[key], slots, committed)) for key in response.partitions)
     return {"topics": by_topic("name", rows)}

@@ -139,12 +139,11 @@ def answer(
 def rows(request: Request, response: FetchResponse, reads: Reads, slots: RecordsSlots) -> dict[str, Any]:
     """Return the rows of partitions grouped by topic, and the endpoints of the leaders named in them."""
     field = "topicId" if request.version >= TOPIC_IDS_SINCE else "topic"
-    committed = request.body.get("isolationLevel") == 1
     hints = Hints(request)
 
     def row(key: Key) -> dict[str, Any]:
         read = reads[key]
-        made = partition_row(request.version, key[1], read, slots, committed)
+        made = partition_row(request.version, key[1], read, slots, request.reads_committed)
         if read.partition is not None:
             made |= leader_row(request.version, read.partition, read.result.error, hints)
         return made

@@ -18,11 +18,16 @@ from kcli.broker.storage.segment import Segment
 from kcli.errors import InputError
 from kcli.records.batches import scan
 from kcli.schemas.errors import error_code
+from kcli.schemas.field_codes import OffsetTime
 
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 NONE = (-1, -1)
 # The first version with each of the newer special timestamps.
-SINCE = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING: 11}
+SINCE = {
+    OffsetTime.MAX_TIMESTAMP: 7,
+    OffsetTime.EARLIEST_LOCAL: 8,
+    OffsetTime.LATEST_TIERED: 9,
+    OffsetTime.EARLIEST_PENDING: 11,
+}
 
 
 def handle(request: Request) -> dict[str, Any]:
@@ -30,6 +35,8 @@ def handle(request: Request) -> dict[str, Any]:
         (each["name"], part["partitionIndex"]) for each in request.body["topics"] for part in each["partitions"]
     )
     repeated = {place for place, count in named.items() if count > 1}
+    if refused := isolation_refusal(request.body):
+        return request.each_partition("name", lambda request, name, wanted: failed(wanted, refused.error))
     return request.each_partition("name", lambda request, name, wanted: checked(request, name, wanted, repeated))
 
 
@@ -37,13 +44,17 @@ def checked(request: Request, name: str, wanted: dict[str, Any], repeated: set[t
     """Make a partition's row; with an error if the request names the partition twice, or has a special timestamp that
     its version lacks.
     """
-    index, timestamp = wanted["partitionIndex"], wanted["timestamp"]
-    if (refused := isolation_refusal(request.body)) is not None:
-        return {"partitionIndex": index, "timestamp": -1, "offset": -1, "errorCode": error_code(refused.error)}
-    if (name, index) not in repeated and (timestamp >= EARLIEST or request.version >= SINCE.get(timestamp, 1 << 15)):
-        return row(request, name, wanted)
-    code = error_code("INVALID_REQUEST" if (name, index) in repeated else "UNSUPPORTED_VERSION")
-    return {"partitionIndex": index, "timestamp": -1, "offset": -1, "errorCode": code}
+    timestamp = wanted["timestamp"]
+    if (name, wanted["partitionIndex"]) in repeated:
+        return failed(wanted, "INVALID_REQUEST")
+    if timestamp < OffsetTime.EARLIEST and request.version < SINCE.get(timestamp, 1 << 15):
+        return failed(wanted, "UNSUPPORTED_VERSION")
+    return row(request, name, wanted)
+
+
+def failed(wanted: dict[str, Any], error: str) -> dict[str, Any]:
+    """Return a partition's row with an error. error: its name."""
+    return {"partitionIndex": wanted["partitionIndex"], "timestamp": -1, "offset": -1, "errorCode": error_code(error)}
 
 
 def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +65,7 @@ def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
         return made
     if request.version == 0:
         return made | {"oldStyleOffsets": old_style(partition, wanted["timestamp"], wanted["maxNumOffsets"])}
-    timestamp, offset = find(partition, wanted["timestamp"], request.body.get("isolationLevel") == 1)
+    timestamp, offset = find(partition, wanted["timestamp"], request.reads_committed)
     epoch = partition.epoch if offset < 0 or partition.log is None else partition.log.epochs.epoch_of(offset)
     # The end offset has no batch yet, so that it is in the leader's current epoch.
     epoch = partition.epoch if offset == partition.end_offset else epoch
@@ -63,14 +74,14 @@ def row(request: Request, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
 
 def find(partition: Partition, timestamp: int, committed: bool) -> tuple[int, int]:
     """Return the (timestamp, offset) for a timestamp; (-1, -1) if there is no such record."""
-    if timestamp == LATEST:
+    if timestamp == OffsetTime.LATEST:
         return -1, partition.last_stable_offset if committed else partition.end_offset
-    if timestamp in (EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING):
+    if timestamp < 0 and timestamp != OffsetTime.MAX_TIMESTAMP:
         return -1, by_tier(partition, timestamp)
     log = partition.log
     if log is None:
         return NONE
-    if timestamp == MAX_TIMESTAMP:
+    if timestamp == OffsetTime.MAX_TIMESTAMP:
         return latest_record(log)
     found = log.first_at(timestamp)
     return record_in(*found, timestamp, log.start_offset) if found is not None else NONE
@@ -81,14 +92,14 @@ def by_tier(partition: Partition, which: int) -> int:
     storage has all its segments here, and none that is to be copied.
     """
     log = partition.log
-    if which == EARLIEST_PENDING and not partition.topic.configs.tiered:
+    if which == OffsetTime.EARLIEST_PENDING and not partition.topic.configs.tiered:
         return -1
-    if log is None or which == EARLIEST:
-        return partition.start_offset if which != LATEST_TIERED else -1
-    if which == EARLIEST_LOCAL:
+    if log is None or which == OffsetTime.EARLIEST:
+        return partition.start_offset if which != OffsetTime.LATEST_TIERED else -1
+    if which == OffsetTime.EARLIEST_LOCAL:
         return log.local_start_offset
     copied = log.last_copied_offset
-    return copied if which == LATEST_TIERED else max(copied + 1, log.start_offset)
+    return copied if which == OffsetTime.LATEST_TIERED else max(copied + 1, log.start_offset)
 
 
 def latest_record(log: Log) -> tuple[int, int]:
@@ -119,7 +130,7 @@ def old_style(partition: Partition, timestamp: int, most: int) -> list[int]:
     """
     log = partition.log
     bases = [max(each.base_offset, log.start_offset) for each in log.segments] if log is not None else [0]
-    if timestamp == EARLIEST:
+    if timestamp == OffsetTime.EARLIEST:
         return bases[:1][:most]
     offsets = [*bases, partition.end_offset] if partition.end_offset > bases[-1] else bases
     if timestamp >= 0 and log is not None:
