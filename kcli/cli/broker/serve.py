@@ -18,6 +18,7 @@ from kcli.broker.metadata.registry import offered
 from kcli.broker.security.protection import Protection
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.inputs import quiet_option, reading_options
+from kcli.cli.options.listen import client_tls_options
 from kcli.cli.options.refusal import refused
 from kcli.cli.terminal.lines import ignore, print_line, print_note_now
 from kcli.cli.termination import on_stop
@@ -105,8 +106,7 @@ class ServeOptions:
     help="A listener: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL; repeatable.",
 )
 @click.option("--tls-cert", type=EXISTING, help="Certificate for TLS with clients, in PEM.")
-@click.option("--tls-key", type=EXISTING, help="Key of --tls-cert; by default in the same file.")
-@click.option("--tls-client-ca", type=EXISTING, help="CA for client certificates, in PEM; clients then need one.")
+@client_tls_options(type=EXISTING)
 @click.option(
     "--users", "users_file", type=EXISTING, help="File of users, one NAME:PASSWORD per line; clients must log in."
 )

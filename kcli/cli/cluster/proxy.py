@@ -25,7 +25,7 @@ from kcli.cli.options.client import client_options, configure
 from kcli.cli.options.fault import fault_options, take_faults
 from kcli.cli.options.filter import FilterCommand
 from kcli.cli.options.inputs import quiet_option
-from kcli.cli.options.listen import bare_host, listen_address
+from kcli.cli.options.listen import bare_host, client_tls_options, listen_address
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.traces import traces_option
 from kcli.cli.terminal.background_writer import BackgroundWriter, PausingWriter
@@ -57,8 +57,7 @@ from kcli.temporary import TemporaryFolder
 @click.option("--advertise", metavar="HOST", default="", help="Host of the proxy in responses to clients.")
 @click.option("--tls", is_flag=True, help="Use TLS for clients, with a CA made for this run; its path is printed.")
 @click.option("--tls-cert", metavar="FILE", help="Use TLS for clients, with this certificate (PEM, with its chain).")
-@click.option("--tls-key", metavar="FILE", help="Key of --tls-cert; by default in the same file.")
-@click.option("--tls-client-ca", metavar="FILE", help="CA for client certificates, in PEM; clients then need one.")
+@client_tls_options(metavar="FILE")
 @click.option(
     "--allow-network",
     "networks",

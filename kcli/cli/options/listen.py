@@ -1,6 +1,10 @@
-"""The address on which a command listens: HOST:PORT."""
+"""The address on which a command listens, HOST:PORT, and options for TLS with its clients."""
 
 import re
+from collections.abc import Callable
+from typing import Any
+
+import click
 
 from kcli.client.address import Address
 from kcli.errors import UsageError
@@ -8,6 +12,20 @@ from kcli.legible import without_login
 
 LONGEST_NAME = 253  # RFC 1035, without the dot at the end
 NO_HOST = re.compile(r"[\s\x00-\x1f\x7f/\[\]=,]")
+
+
+def client_tls_options(**how: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds --tls-key and --tls-client-ca. how: arguments of click.option for both files."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name, text in (
+            ("--tls-client-ca", "CA for client certificates, in PEM; clients then need one."),
+            ("--tls-key", "Key of --tls-cert; by default in the same file."),
+        ):
+            command = click.option(name, help=text, **how)(command)
+        return command
+
+    return add
 
 
 def bare_host(text: str) -> str | None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 OF_RUN = ("ports", "dialect", "shares", "secrets", "memory", "key_logs", "table_format", "origin", "records", "sample")
 Check = Callable[[Any], None]  # takes a run's summary
 Inputs = Sequence[Any]  # paths and URIs, or files as the storage has them
+master_option = click.option(
+    "--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]"
+)
 OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # options by name
 
 
@@ -75,7 +78,7 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
     "into DIR continue with it.  [default: all]",
 )
 @payload_options
-@click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
+@master_option
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A Spark property.")
 @click.option("--py-files", metavar="FILE,...", help="Python archives for Spark workers.")
 @refused("each run adds to the tables; queries of them choose", "--where", "--since", "--until")

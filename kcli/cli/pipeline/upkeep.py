@@ -8,7 +8,7 @@ import click
 
 from kcli.cli.options.inputs import quiet_option
 from kcli.cli.pipeline.report import cell
-from kcli.cli.pipeline.run import check_engine, engine_of, print_summary
+from kcli.cli.pipeline.run import check_engine, engine_of, master_option, print_summary
 from kcli.cli.terminal.columns import print_rows
 from kcli.cli.terminal.console import warn
 from kcli.cli.terminal.lines import print_note
@@ -68,7 +68,7 @@ def history(folder: str) -> None:
     "--engine", type=click.Choice(["spark", "local"]), default="spark", show_default=True,
     help="The engine, as for `kcli pipeline run`.",
 )  # fmt: skip
-@click.option("--master", metavar="URL", help="Spark's master, as for spark-submit.  [default: local[*]]")
+@master_option
 @quiet_option("No summary.")
 def forget(folder: str, runs: tuple[int, ...], files: tuple[str, ...], **options: Any) -> None:
     """Remove captures from the tables in DIR, as if they had never been read; later runs skip them.
