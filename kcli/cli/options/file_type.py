@@ -8,7 +8,6 @@ from kcli.errors import InputError
 from kcli.input_names import STDIN, name_of
 
 LOOKED_AT = 1 << 12  # bytes of a file to recognize its kind, as in kcli.records.recognition
-HEADER = 61  # bytes, of a record batch
 
 
 def refuse_others(data: bytes, name: str, why: str = "neither a message nor record batches") -> None:
@@ -56,7 +55,7 @@ def refuse_batches(data: bytes, name: str) -> None:
 
 def is_batch(data: bytes) -> bool:
     """Return whether bytes begin with a record batch, by its checksum. Most begin as a Produce request does."""
-    if data[:2] != b"\0\0" or data[16:17] != b"\2" or len(data) < HEADER:
+    if data[:2] != b"\0\0" or data[16:17] != b"\2":
         return False
     from kcli.records.recognition import first_batch
 
