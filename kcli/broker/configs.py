@@ -45,6 +45,7 @@ from kcli.broker.unread_configs import UNREAD
 from kcli.errors import UsageError
 from kcli.nearest import suggestion
 from kcli.schemas.defaults import boolean
+from kcli.snapshots.rules.policy import DEFAULTS, MAX_BYTES, MAX_INTERVAL, MAX_LAG, MIN_RECORDS
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 WEEK_MS = 7 * 24 * HOUR_MS
@@ -143,9 +144,9 @@ OF_KCLI = frozenset(
     [
         "allow.everyone.if.no.acl.found",  # a config of Kafka's authorizer
         "cluster.id",
-        "controller.snapshot.minimum.records",
+        MIN_RECORDS,
         "log.message.downconversion.enable",
-        "max.replication.lag.ms",
+        MAX_LAG,
         "message.downconversion.chunk.bytes",
         "message.downconversion.enable",
         "remote.read.latency.ms",
@@ -189,7 +190,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("connections.max.idle.ms", "600000", long_from(-1)),
     fixed("broker.rack", None, STRING),
     fixed("connections.max.reauth.ms", "0", ANY_LONG),
-    fixed("controller.snapshot.minimum.records", "0", LONG),
+    fixed(MIN_RECORDS, str(DEFAULTS[MIN_RECORDS]), LONG),
     fixed("default.replication.factor", "1", COUNT),
     fixed("delete.topic.enable", "true", BOOLEAN),
     fixed("fetch.max.bytes", "57671680", INT),
@@ -241,7 +242,7 @@ BROKER: Mapping[str, Config] = table(
     fixed("log.retention.check.interval.ms", "300000", long_from(1)),
     fixed("log.retention.hours", "168", int_from(-1)),
     fixed("log.retention.minutes", None, int_from(-1)),
-    fixed("max.replication.lag.ms", str(WEEK_MS), LONG),
+    fixed(MAX_LAG, str(DEFAULTS[MAX_LAG]), LONG),
     Config("log.retention.ms", None, ANY_LONG),
     fixed("log.roll.hours", "168", COUNT),
     Config("log.roll.ms", None, long_from(1)),
@@ -249,8 +250,8 @@ BROKER: Mapping[str, Config] = table(
     fixed("max.incremental.fetch.session.cache.slots", "1000", INT),
     fixed("message.downconversion.chunk.bytes", "131072", COUNT),
     Config("message.max.bytes", "1048588", INT),
-    fixed("metadata.log.max.record.bytes.between.snapshots", "20971520", long_from(1)),
-    fixed("metadata.log.max.snapshot.interval.ms", "3600000", LONG),
+    fixed(MAX_BYTES, str(DEFAULTS[MAX_BYTES]), long_from(1)),
+    fixed(MAX_INTERVAL, str(DEFAULTS[MAX_INTERVAL]), LONG),
     Config(MIN_IN_SYNC, "1", COUNT),
     fixed("node.id", "1", INT),
     fixed("num.partitions", "1", COUNT),

@@ -80,12 +80,7 @@ class MetadataSnapshots:
 
     def policy(self) -> Policy:
         """Return the policy of taking snapshots by the configs."""
-        return Policy(
-            self.configs.int("controller.snapshot.minimum.records") or None,
-            self.configs.int("metadata.log.max.record.bytes.between.snapshots"),
-            self.configs.int("metadata.log.max.snapshot.interval.ms") or None,
-            self.configs.int("max.replication.lag.ms"),
-        )
+        return Policy.of(self.configs.int)
 
     def written(self, records: int, size: int) -> None:
         """Count records and bytes that were written to the log, and take a snapshot if it is due."""

@@ -13,12 +13,17 @@ from kcli.cli.terminal.lines import print_line
 from kcli.errors import InputError, UsageError
 from kcli.java_properties import number_of, read_properties
 from kcli.jsontext import dumps
-from kcli.snapshots.history.projection import DEFAULTS, growth_by_type, per_day, project
+from kcli.snapshots.history.projection import growth_by_type, per_day, project
 from kcli.snapshots.reading.files import metadata_directory, open_file
 from kcli.snapshots.reading.folder_survey import FolderSurvey
 from kcli.snapshots.reading.log_spans import LogSpan, total
 from kcli.snapshots.rules.loss import Loss, losses
 from kcli.snapshots.rules.policy import (
+    DEFAULTS,
+    MAX_BYTES,
+    MAX_INTERVAL,
+    MAX_LAG,
+    MIN_RECORDS,
     Policy,
     Replication,
     advance,
@@ -34,10 +39,10 @@ from kcli.snapshots.survey_json import instant, stats_json
 FILE = "server.properties"
 # Options that stand over a setting of server.properties.
 OPTIONS = {
-    "metadata.log.max.record.bytes.between.snapshots": "max_bytes",
-    "metadata.log.max.snapshot.interval.ms": "max_interval_ms",
-    "controller.snapshot.minimum.records": "minimum_records",
-    "max.replication.lag.ms": "max_replication_lag_ms",
+    MAX_BYTES: "max_bytes",
+    MAX_INTERVAL: "max_interval_ms",
+    MIN_RECORDS: "minimum_records",
+    MAX_LAG: "max_replication_lag_ms",
 }
 METRIC = "kafka.controller:type=KafkaController,name="
 MEASURES = ("GenSnapshotLatencyMs", "LoadSnapshotLatencyMs", "SnapshotSizeBytes")
@@ -45,21 +50,21 @@ MEASURES = ("GenSnapshotLatencyMs", "LoadSnapshotLatencyMs", "SnapshotSizeBytes"
 
 @click.command()
 @click.argument("directory", metavar="[DIR]", required=False)
-@click.option("--minimum-records", type=click.IntRange(min=0), help="controller.snapshot.minimum.records (KIP-630).")
+@click.option("--minimum-records", type=click.IntRange(min=0), help=f"{MIN_RECORDS} (KIP-630).")
 @click.option(
     "--max-bytes",
     type=click.IntRange(min=0),
-    help="metadata.log.max.record.bytes.between.snapshots; by default 20 MiB.",
+    help=f"{MAX_BYTES}; by default 20 MiB.",
 )
 @click.option(
     "--max-interval-ms",
     type=click.IntRange(min=0),
-    help="metadata.log.max.snapshot.interval.ms; by default one hour, 0: never.",
+    help=f"{MAX_INTERVAL}; by default one hour, 0: never.",
 )
 @click.option(
     "--max-replication-lag-ms",
     type=click.IntRange(min=0),
-    help="max.replication.lag.ms; by default seven days.",
+    help=f"{MAX_LAG}; by default seven days.",
 )
 @click.option("--high-watermark", type=click.IntRange(min=0), help="The high watermark; by default the log's end.")
 @click.option("--log-begin", type=click.IntRange(min=0), help="The log start offset; by default the first segment's.")
@@ -152,9 +157,7 @@ def policy_answer(survey: FolderSurvey, options: dict[str, Any], settings: dict[
     since, log = total(survey.since), survey.log
     begin = survey.begin if options["log_begin"] is None else options["log_begin"]
     watermark = survey.end if options["high_watermark"] is None else options["high_watermark"]
-    limit, interval = (settings[name] for name in list(DEFAULTS)[:2])
-    least, lag = (settings[name] for name in list(DEFAULTS)[-2:])
-    policy = Policy(least or None, limit, interval or None, lag)
+    policy = Policy.of(settings.__getitem__)
     now = options["now_ms"] if options["now_ms"] is not None else now_ms()
     age = None if latest is None else now - int((survey.folder / latest.file_name).stat().st_mtime * 1000)
     decision = due(policy, records=since.records, size=since.size, age_ms=age)

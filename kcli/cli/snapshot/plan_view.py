@@ -6,6 +6,7 @@ from typing import Any
 from kcli.cli.terminal.cells import broken
 from kcli.cli.terminal.columns import row_lines
 from kcli.counting import counted, rounded_bytes
+from kcli.snapshots.rules.policy import MAX_BYTES
 
 MOST_TYPES = 4  # in a line
 
@@ -33,7 +34,7 @@ def growth_lines(answer: dict[str, Any]) -> Iterator[str]:
     yield f"log {growth['from']} to {growth['to']}: {grown}, {rounded_bytes(growth['bytesPerDay'])} a day"
     kinds = (f"{each['type']} {share(each, growth)}" for each in growth["types"][:MOST_TYPES])
     yield f"by type: {', '.join(kinds)}"
-    limit = settings["metadata.log.max.record.bytes.between.snapshots"]
+    limit = settings[MAX_BYTES]
     by_bytes = f"{ahead['nextSnapshotByBytes']} by bytes ({rounded_bytes(limit)})"
     by_age = f"{ahead['nextSnapshotByAge'] or 'never'} by age"
     yield f"next snapshot, at this growth: {by_bytes}, {by_age}"

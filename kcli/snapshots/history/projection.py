@@ -10,19 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kcli.snapshots.reading.log_spans import LogSpan
+from kcli.snapshots.rules.policy import MAX_BYTES, MAX_INTERVAL
 
 DAY = 86_400_000  # ms
-# Kafka's properties, with their defaults.
-DEFAULTS = {
-    "metadata.log.max.record.bytes.between.snapshots": 20 << 20,
-    "metadata.log.max.snapshot.interval.ms": 3_600_000,
-    "metadata.log.segment.bytes": 1 << 30,
-    "metadata.log.segment.ms": 7 * DAY,
-    "metadata.max.retention.bytes": 100 << 20,
-    "metadata.max.retention.ms": 7 * DAY,
-    "controller.snapshot.minimum.records": 0,  # KIP-630 has it, Apache Kafka does not; 0: no such rule
-    "max.replication.lag.ms": 7 * DAY,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +61,10 @@ def growth_by_type(log: LogSpan) -> list[tuple[str, int, int, int | None]]:
 def project(log: LogSpan, since: Sequence[LogSpan], snapshots: Snapshots, properties: dict[str, int]) -> Projection:
     """Predict the next snapshot and retention from the log's mean growth.
 
-    since: the log's spans after the newest snapshot; properties: values for the keys of DEFAULTS
+    since: the log's spans after the newest snapshot; properties: values for the keys of `policy.DEFAULTS`
     """
     rate = per_day(log.size, log)
-    limit, interval = (properties[name] for name in list(DEFAULTS)[:2])
+    limit, interval = properties[MAX_BYTES], properties[MAX_INTERVAL]
     left = limit - sum(span.size for span in since)
     by_bytes = after(log.last_ms, left, rate)
     by_age = None if not interval or snapshots.newest_ms is None else snapshots.newest_ms + interval

@@ -4,25 +4,49 @@ Offsets follow Apache Kafka: a snapshot's id has its end offset E, so that it in
 last included offset. Its "a snapshot includes X - 1" is E >= X here, and "below LBO - 1" is E < LBO.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcli.counting import counted
 from kcli.snapshots.reading.names import SnapshotId
 
+WEEK = 7 * 24 * 60 * 60 * 1000  # ms
+MAX_BYTES = "metadata.log.max.record.bytes.between.snapshots"
+MAX_INTERVAL = "metadata.log.max.snapshot.interval.ms"
+MIN_RECORDS, MAX_LAG = (
+    "controller.snapshot.minimum.records",
+    "max.replication.lag.ms",
+)  # of the KIP alone
+# The configs of a metadata log and its snapshots, with their defaults. Apache Kafka lacks the last two.
+DEFAULTS = {
+    MAX_BYTES: 20 << 20,
+    MAX_INTERVAL: 60 * 60 * 1000,
+    "metadata.log.segment.bytes": 1 << 30,
+    "metadata.log.segment.ms": WEEK,
+    "metadata.max.retention.bytes": 100 << 20,
+    "metadata.max.retention.ms": WEEK,
+    MIN_RECORDS: 0,  # 0: no such rule
+    MAX_LAG: WEEK,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """minimum_records          controller.snapshot.minimum.records (the KIP's rule)
-    max_bytes                metadata.log.max.record.bytes.between.snapshots (Apache's; 20 MiB), None: no such rule
-    max_interval_ms          metadata.log.max.snapshot.interval.ms (Apache's; one hour), None: no such rule
-    max_replication_lag_ms   max.replication.lag.ms: after that time the log's begin ignores the slowest replica
+    """minimum_records          MIN_RECORDS, None: no such rule
+    max_bytes                MAX_BYTES, None: no such rule
+    max_interval_ms          MAX_INTERVAL, None: no such rule
+    max_replication_lag_ms   MAX_LAG: after that time the log's begin ignores the slowest replica
     """
 
     minimum_records: int | None = None
-    max_bytes: int | None = 20 << 20
-    max_interval_ms: int | None = 60 * 60 * 1000
-    max_replication_lag_ms: int = 7 * 24 * 60 * 60 * 1000
+    max_bytes: int | None = DEFAULTS[MAX_BYTES]
+    max_interval_ms: int | None = DEFAULTS[MAX_INTERVAL]
+    max_replication_lag_ms: int = DEFAULTS[MAX_LAG]
+
+    @classmethod
+    def of(cls, config: Callable[[str], int]) -> "Policy":
+        """Make the policy of a node. config: returns its value of a config in DEFAULTS."""
+        return cls(config(MIN_RECORDS) or None, config(MAX_BYTES), config(MAX_INTERVAL) or None, config(MAX_LAG))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
-from kcli.snapshots.history.projection import DEFAULTS, Snapshots, growth_by_type, per_day, project
+from kcli.snapshots.history.projection import Snapshots, growth_by_type, per_day, project
 from kcli.snapshots.reading.log_spans import LogSpan
+from kcli.snapshots.rules.policy import DEFAULTS
 
 DAY, HOUR = 86_400_000, 3_600_000
 LOG = LogSpan(
