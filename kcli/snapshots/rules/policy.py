@@ -13,10 +13,7 @@ from kcli.snapshots.reading.names import SnapshotId
 WEEK = 7 * 24 * 60 * 60 * 1000  # ms
 MAX_BYTES = "metadata.log.max.record.bytes.between.snapshots"
 MAX_INTERVAL = "metadata.log.max.snapshot.interval.ms"
-MIN_RECORDS, MAX_LAG = (
-    "controller.snapshot.minimum.records",
-    "max.replication.lag.ms",
-)  # of the KIP alone
+MIN_RECORDS, MAX_LAG = "controller.snapshot.minimum.records", "max.replication.lag.ms"
 # The configs of a metadata log and its snapshots, with their defaults. Apache Kafka lacks the last two.
 DEFAULTS = {
     MAX_BYTES: 20 << 20,
