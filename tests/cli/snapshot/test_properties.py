@@ -4,7 +4,7 @@ import pytest
 
 from kcli.cli.snapshot.plan import settings_of
 from kcli.errors import InputError
-from kcli.snapshots.history.projection import DEFAULTS
+from kcli.snapshots.rules.policy import DEFAULTS
 
 TEXT = "# a node's\nnode.id=1\nmetadata.max.retention.bytes = 5000\nmetadata.max.retention.ms:-1\n"
 
