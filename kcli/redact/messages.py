@@ -166,6 +166,9 @@ class FrameRedactor:
         rules = rules_of(codec.name, self.bodies.dialect)
         spans: list[Span] = []
         MessageCodec.spans(codec, data, start, spans, secrets=True)  # without the fields of the message in an envelope
+        end = spans[-1].end if spans else start
+        if codec.guarded and codec.is_damage(data[end:]):  # any number may be a part of a secret
+            raise DecodeError("", end, f"{len(data) - end} bytes after the message", what=codec.name)
         numbers = {span.path: span.value for span in spans if span.type == "int8"}
         for span in spans:
             self.write(span, rules, numbers, data, out, around)

@@ -1,8 +1,8 @@
 """Redacts frames in the core: the replacement of each field of an API version, compiled once.
 
 There is no rewriter if a rule depends on more than the field (the name of a resource on its type, the contents of an
-envelope on the request, a token on its mechanism), or if the core can't read a message by itself. Then
-`kcli.redact.messages` redacts field by field.
+envelope on the request, a token on its mechanism), if a message has secrets, as bytes after it show that it was
+misread, or if the core can't read a message by itself. Then `kcli.redact.messages` redacts field by field.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def rewriter_of_message(frames: Frames, codec: MessageCodec) -> Rewriter | None:
 
     rules = rules_of(codec.name, frames.bodies.dialect)
     found = [(path, type_, rules.get(plain(path), NO_RULE)) for path, type_ in leaves(codec.grammar, "")]
-    if codec.variants or any(rule.method in LOOKS_AROUND for _, _, rule in found):
+    if codec.variants or codec.guarded or any(rule.method in LOOKS_AROUND for _, _, rule in found):
         return None
     paths = [path for path, _, _ in found] + [f"{path}{UNKNOWN}" for path in flexible(codec.grammar, "")]
     selection = Selection(codec, paths)

@@ -226,3 +226,13 @@ def test_trailing_bytes_and_unknown_tags_are_left_out() -> None:
     request = encoded(8, 9, body | {"_unknownTaggedFields": [{"tag": 99, "data": b"private"}]}) + b"abc"
     new = redactor().request(request)
     assert b"private" not in new and not new.endswith(b"abc") and len(new) == len(request)
+
+
+def test_bytes_after_a_message_with_secrets_leave_nothing_of_it() -> None:
+    """A damaged length may have put a part of the secret into a number."""
+    hmac = bytes(range(65, 89))
+    whole = encoded(39, 1, {"hmac": hmac, "renewPeriodMs": 1})
+    short = whole.replace(len(hmac).to_bytes(4, "big") + hmac, (8).to_bytes(4, "big") + hmac)
+    new = redactor().request(short)
+    assert len(short) == len(whole) == len(new)
+    assert new == short[:4] + UNNUMBERED + b"\xff" * (len(short) - 8)

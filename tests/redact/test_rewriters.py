@@ -7,6 +7,7 @@ from kcli.redact.messages import FrameRedactor
 from kcli.redact.rewriters import LOOKS_AROUND
 from kcli.schemas.catalog import catalog
 from kcli.schemas.model import Message
+from kcli.schemas.secrets import secret_fields
 from tests import messages as made
 from tests.redact.test_messages import exchanges, redactor
 
@@ -45,7 +46,7 @@ def test_every_message_is_redacted_alike(keep: tuple[str, ...]) -> None:
                 else:
                     assert fast == slow, (name, version)
     assert slower and not slower & {"ProduceRequest", "FetchResponse", "MetadataResponse", "JoinGroupResponse"}
-    assert len(slower) < 25, sorted(slower)
+    assert len([name for name in slower if not secret_fields(name)]) < 25, sorted(slower)
 
 
 def test_fields_that_nobody_knows_go_the_slower_way() -> None:
