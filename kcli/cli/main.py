@@ -233,13 +233,22 @@ cli = Root(
 
 def complain(error: BaseException | str) -> None:
     """Print one line on stderr, as every kcli error, after what was written on standard output."""
+    end_output()
+    print_note(f"kcli: {error}")
+
+
+def end_output() -> None:
+    """Flush standard output. If it can't be written, print why, and drop it, so that the interpreter's own last flush
+    raises nothing.
+    """
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except ValueError:  # it is closed
+        pass
+    except OSError as error:
         drop_output()
-    except (OSError, ValueError):
-        pass  # the error that is reported now came first
-    print_note(f"kcli: {error}")
+        if not isinstance(error, BrokenPipeError):
+            print_note(f"kcli: {named_reason(error)}")
 
 
 def usage_text(error: click.ClickException, argv: list[str]) -> str:
@@ -272,12 +281,16 @@ def failed(error: OSError, argv: list[str]) -> int:
     if isinstance(error, BrokenPipeError):
         drop_output()  # the reader has gone (`| head`): end quietly
         return 0
-    named = f"{error.filename or repr('')}: " if error.filename is not None else ""
-    text = f"{named}{error.strerror}" if error.strerror else str(error)
-    complain(f"{text}{meant_by(argv, error)}")
     if error.filename == STANDARD_OUTPUT:
         drop_output()
+    complain(f"{named_reason(error)}{meant_by(argv, error)}")
     return InputError.exit_code
+
+
+def named_reason(error: OSError) -> str:
+    """Return the reason of an error, after the name of its file."""
+    named = f"{error.filename or repr('')}: " if error.filename is not None else ""
+    return f"{named}{error.strerror}" if error.strerror else str(error)
 
 
 def run(argv: list[str]) -> object:
@@ -345,6 +358,7 @@ def main(argv: list[str] | None = None) -> int:
         if argv is not None:
             unguard()
         else:
+            end_output()
             # The process ends now: a last garbage collection over all imported modules is of no use.
             gc.freeze()
 

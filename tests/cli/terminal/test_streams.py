@@ -56,6 +56,12 @@ def test_a_stream_that_is_not_there(command: str, code: int, said: str, samples:
     assert errors.count("\n") <= 1
 
 
+def test_a_full_disk_is_named_beside_another_error(samples: Path) -> None:
+    done, _, errors = shell("printf '\\0\\1\\0\\13\\0\\0' | kcli decode request --format tree > /dev/full", samples)
+    first, second, *rest = errors.splitlines(keepends=True)
+    assert (done, first, rest) == (3, FULL, []) and "needs 4 bytes" in second
+
+
 def test_notes_that_nobody_reads_cost_no_data(samples: Path) -> None:
     plain = shell("kcli decode pcap SAMPLE", samples)
     assert plain[2].endswith("\n")
