@@ -17,6 +17,7 @@ from kcli.rules.judgement import NAMELESS
 from kcli.rules.second_hops import SecondHop
 from kcli.rules.signs import CLOCKS_APART_MS, STEADY_RATES
 
+Row = Mapping[str, Any]
 WHOLE_PACKETS = "whole packets (tcpdump -s 0)"
 NAMED = 3  # most servers in one text
 OF_HANDSHAKES = ("expired-certificate", "tls-mismatch", "plaintext-on-tls", "tls-on-plaintext")
@@ -79,6 +80,20 @@ def second_hop(hop: SecondHop) -> Unjudged:
 
 # Bytes that are there, but lack those beside them.
 INCOMPLETE = f"(reason IN ('{REST_MISSING}', '{IN_BROKEN_FRAME}') OR reason LIKE '%, {BROKEN_REQUEST}')"
+# By kind of connections in which no Kafka traffic was recognized: in words, the remedy, and whether it may be there.
+PERHAPS_KAFKA = {
+    "cut-foreign": (
+        "{links} to {to}, maybe Kafka's: the snapshot length cuts off their packets",
+        WHOLE_PACKETS,
+        True,
+    ),
+    "half": (
+        "{links} to {to}, maybe Kafka's: packets of one direction alone are in the capture",
+        "a capture of both directions",
+        True,
+    ),
+    "foreign": ("{links} without Kafka, to {to}", "--port N where it is Kafka all the same", False),
+}
 # By kind of bytes that are not there: in words, and the remedy.
 MISSING = {
     "cut": ("that the snapshot length cuts off", WHOLE_PACKETS),
@@ -130,38 +145,57 @@ def undecodable(store: FactStore, files: str, found: Sequence[Finding]) -> Itera
     """
     if not store.has("undecodable"):
         return
+    kinds: dict[str, list[Row]] = {}
+    for row in store.ask(PARTS):
+        kinds.setdefault(row["kind"], []).append(row)
+    yield from encrypted(kinds.get("encrypted", ()))
+    yield from failed_handshakes(kinds.get("unfinished", ()), found)
+    alone = {kind: rows[0] for kind, rows in kinds.items()}  # of the other kinds there is one row each
+    for kind, (text, remedy, unread) in PERHAPS_KAFKA.items():
+        if kind in alone:
+            links, to = links_of(alone[kind]), servers_of(alone[kind])
+            yield Unjudged(text.format(links=links, to=to), remedy, unread=unread)
+    holed = any(each.finding == "path-mtu" for each in found)
+    yield from unread_bytes(store, {kind: row for kind, row in alone.items() if row["bytes"]}, f"{SEE} {files}", holed)
+
+
+def failed_handshakes(rows: Iterable[Row], found: Iterable[Finding]) -> Iterator[Unjudged]:
+    """Yield the failed TLS handshakes with each server, unless a finding names the server."""
     reported = {name for each in found if each.finding in OF_HANDSHAKES for name in each.names("broker")}
-    lacks_large = any(each.finding == "path-mtu" for each in found)
-    rows = [*store.ask(PARTS)]
-    yield from encrypted([row for row in rows if row["kind"] == "encrypted"])
-    missing = next((row for row in rows if row["kind"] in MISSING and row["bytes"]), None)
-    rest = sum(row["bytes"] for row in rows if row["kind"] == "rest")
     for row in rows:
-        links, to = counted(row["connections"], "connection"), few_of(sorted(row["servers"]), NAMED)
-        amount = f"{row['bytes']:,} bytes on {links}"
-        if row["kind"] == "half":
-            text = f"{links} to {to}, maybe Kafka's: packets of one direction alone are in the capture"
-            yield Unjudged(text, "a capture of both directions", unread=True)
-        elif row["kind"] == "foreign":
-            yield Unjudged(f"{links} without Kafka, to {to}", "--port N where it is Kafka all the same")
-        elif row["kind"] == "unfinished" and row["servers"][0] not in reported:
+        if row["servers"][0] not in reported:
             shakes = counted(row["connections"], "TLS handshake")
-            yield Unjudged(f"{shakes} with {to} that failed: no Kafka traffic in them", "the logs of both ends")
-        elif row["kind"] == "cut-foreign":
-            text = f"{links} to {to}, maybe Kafka's: the snapshot length cuts off their packets"
-            yield Unjudged(text, WHOLE_PACKETS, unread=True)
-        elif row["kind"] in MISSING and row["bytes"]:
-            text, remedy = MISSING[row["kind"]]
-            remedy = IN_HOLE if lacks_large and row["kind"] == "lost" else remedy
-            beside = f", and {rest:,} in the same frames" if rest and row is missing else ""
-            beside += cut_exchanges(store) if row["kind"] == "cut" else ""
-            yield Unjudged(f"{amount} {text}{beside}", remedy, f"{SEE} {files}", unread=True)
-        elif row["bytes"] and (row["kind"] == "unreadable" or (row["kind"] == "rest" and missing is None)):
-            text, remedy = (
-                f"{amount} that are captured and can't be decoded",
-                "the table undecodable says where and why",
-            )
-            yield Unjudged(text, remedy, f"{SEE} {files}")
+            text = f"{shakes} with {servers_of(row)} that failed: no Kafka traffic in them"
+            yield Unjudged(text, "the logs of both ends")
+
+
+def unread_bytes(store: FactStore, rows: Mapping[str, Row], see: str, holed: bool) -> Iterator[Unjudged]:
+    """Yield the bytes of Kafka that are not in the capture, and those that can't be decoded. rows: by kind. holed:
+    large packets do not reach the place of capture.
+    """
+    lacking = [kind for kind in MISSING if kind in rows]
+    for kind in lacking:
+        text, remedy = MISSING[kind]
+        beside = f", and {rows['rest']['bytes']:,} in the same frames" if "rest" in rows and kind == lacking[0] else ""
+        beside += cut_exchanges(store) if kind == "cut" else ""
+        remedy = IN_HOLE if holed and kind == "lost" else remedy
+        yield Unjudged(f"{amount_of(rows[kind])} {text}{beside}", remedy, see, unread=True)
+    for kind in ("unreadable",) if lacking else ("rest", "unreadable"):
+        if kind in rows:
+            text = f"{amount_of(rows[kind])} that are captured and can't be decoded"
+            yield Unjudged(text, "the table undecodable says where and why", see)
+
+
+def links_of(row: Row) -> str:
+    return counted(row["connections"], "connection")
+
+
+def servers_of(row: Row) -> str:
+    return few_of(sorted(row["servers"]), NAMED)
+
+
+def amount_of(row: Row) -> str:
+    return f"{row['bytes']:,} bytes on {links_of(row)}"
 
 
 def cut_exchanges(store: FactStore) -> str:
@@ -179,7 +213,7 @@ def unjoined(store: FactStore) -> Iterator[Unjudged]:
         )
 
 
-def encrypted(rows: Iterable[Mapping[str, Any]]) -> Iterator[Unjudged]:
+def encrypted(rows: Iterable[Row]) -> Iterator[Unjudged]:
     """Yield the connections of TLS: one part per server, or for several servers with the same TLS version and suite."""
     servers: dict[str, list[str]] = {}
     links: Counter[str] = Counter()
