@@ -30,6 +30,7 @@ HELP = (
 KEYS = "Enter open  1-5 Tab  s r sort  / filter  i fold  w time  f findings  ? keys  q"
 BACK_KEYS = "Esc back  q end"
 OPEN_KEYS = f"Enter open  {BACK_KEYS}"
+MOVES = frozenset(["up", "down", "page up", "page down", "home", "end", "k", "j"])
 
 
 class ScreenLine(NamedTuple):
@@ -189,33 +190,28 @@ class View:
 
     def key(self, key: str) -> bool:
         """Follow a key: a character, or "up", "down", "page up", "enter", "escape", ... Returns False to quit."""
+        if key == "interrupt" or (key == "q" and not self.typing):
+            return False
         if self.typing:
             self.type(key)
-        elif key in ("q", "interrupt"):
-            return False
-        elif key in ("up", "down", "page up", "page down", "home", "end", "k", "j"):
+        elif key in MOVES:
             self.move(key)
         elif key == "enter":
             self.enter()
-        elif key in ("escape", "backspace") and (self.pages or self.wanted):
-            if self.pages:
-                self.pages.pop()
-            else:
-                self.wanted = ""
+        elif key in ("escape", "backspace"):
+            self.go_back()
         elif key == "?":
             self.pages.append(Page("keys", lambda _columns: [*HELP]))
         elif key == "f":
             self.pages.append(Page("findings", self.findings_text))
         elif not self.pages:
             self.choose(key)
-        if key == "interrupt":
-            return False
         self.refresh()
         return True
 
     def type(self, key: str) -> None:
         """Add a character to the filter."""
-        if key in ("enter", "escape", "interrupt"):
+        if key in ("enter", "escape"):
             self.typing = False
             self.wanted = "" if key == "escape" else self.wanted
         elif key == "backspace":
@@ -245,6 +241,13 @@ class View:
         step = {"up": -1, "k": -1, "down": 1, "j": 1, "page up": -page, "page down": page}.get(key)
         target: Page | View = self.pages[-1] if self.pages else self
         target.cursor = (0 if key == "home" else 1 << 30) if step is None else max(0, target.cursor + step)
+
+    def go_back(self) -> None:
+        """Close the page, or else end the filter."""
+        if self.pages:
+            self.pages.pop()
+        else:
+            self.wanted = ""
 
     def enter(self) -> None:
         """Open the exchanges of the row, or the bytes of the exchange."""
