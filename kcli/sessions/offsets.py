@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_FETCH
@@ -54,20 +54,29 @@ class Offsets:
     def hear(self, api_key: int, response: Mapping[str, Any]) -> None:
         """Learn names of topic ids and offsets of partitions from the response of another API."""
         if api_key == METADATA:
-            for topic in response.get("topics", ()):
-                if topic.get("topicId", ZERO_UUID) != ZERO_UUID and isinstance(topic.get("name"), str):
-                    self.names[topic["topicId"]] = topic["name"]
+            self._learn_names(response.get("topics", ()))
         elif api_key == LIST_OFFSETS:
-            for topic in response.get("topics", ()):
-                for part in topic["partitions"]:
-                    offsets = [part.get("offset", -1), *(part.get("oldStyleOffsets") or ())]
-                    self._hear_of((topic["name"], part["partitionIndex"]), max(offsets))
+            self._learn_listed(response.get("topics", ()))
         elif api_key == OFFSET_FETCH:
             for group in [response, *response.get("groups", ())]:
-                for topic in group.get("topics", ()):
-                    name = topic.get("name") or self.names.get(topic.get("topicId", ""), "")
-                    for part in topic["partitions"]:
-                        self._hear_of((name, part["partitionIndex"]), part["committedOffset"])
+                self._learn_committed(group.get("topics", ()))
+
+    def _learn_names(self, topics: Iterable[Mapping[str, Any]]) -> None:
+        for topic in topics:
+            if topic.get("topicId", ZERO_UUID) != ZERO_UUID and isinstance(topic.get("name"), str):
+                self.names[topic["topicId"]] = topic["name"]
+
+    def _learn_listed(self, topics: Iterable[Mapping[str, Any]]) -> None:
+        for topic in topics:
+            for part in topic["partitions"]:
+                offsets = [part.get("offset", -1), *(part.get("oldStyleOffsets") or ())]
+                self._hear_of((topic["name"], part["partitionIndex"]), max(offsets))
+
+    def _learn_committed(self, topics: Iterable[Mapping[str, Any]]) -> None:
+        for topic in topics:
+            name = topic.get("name") or self.names.get(topic.get("topicId", ""), "")
+            for part in topic["partitions"]:
+                self._hear_of((name, part["partitionIndex"]), part["committedOffset"])
 
     def _hear_of(self, key: Key, offset: int) -> None:
         if offset > self.elsewhere.get(key, -1):
