@@ -1,7 +1,7 @@
 """Compares a captured response with the live one to the same request; differences are named by Kafka's fields."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kcli.errors import InputError
 from kcli.grammar.secrets import Hidden, is_hidden_config
@@ -44,7 +44,15 @@ def differences(
     message = catalog(dialect).known(api_key).response
     partial = api_key in OF_THE_MOMENT | OF_THE_WHOLE
     comparer = Comparer(identities, secret_fields(message), strict=level == "strict", partial=partial)
-    yield from comparer.compare(captured, live, plan_of(message, dialect), Scope(), "")
+    yield from comparer.compare(captured, live, plan_of(message, dialect), Spot(Scope()))
+
+
+class Spot(NamedTuple):
+    """A place in two responses. resource: the type of the resource that the configs there belong to."""
+
+    scope: Scope
+    path: str = ""
+    resource: int = 0
 
 
 class Comparer:
@@ -55,66 +63,49 @@ class Comparer:
     def __init__(self, identities: Identities, secrets: Mapping[str, str], *, strict: bool, partial: bool) -> None:
         self.identities, self.secrets, self.strict, self.partial = identities, secrets, strict, partial
 
-    def compare(
-        self, captured: Body, live: Body, plan: FieldPlan | None, outer: Scope, path: str, resource: int = 0
-    ) -> Iterator[str]:
-        """Yield the differences of two structs. resource: the type of the resource that the configs in them belong
-        to.
-        """
-        scope = outer if plan is None else scope_in(captured, plan, outer, self.identities)
-        resource = captured.get("resourceType", resource)
-        for name, captured_value in captured.items():
+    def compare(self, captured: Body, live: Body, plan: FieldPlan | None, outer: Spot) -> Iterator[str]:
+        """Yield the differences of two structs. outer: the place of the structs."""
+        scope = outer.scope if plan is None else scope_in(captured, plan, outer.scope, self.identities)
+        resource = captured.get("resourceType", outer.resource)
+        for name, value in captured.items():
             if name not in live or name in OF_CLUSTER or name.startswith("_"):
                 continue
-            other, place = live[name], f"{path}{name}"
-            field_plan = None if plan is None else plan.fields.get(name)
-            if isinstance(captured_value, dict) and isinstance(other, dict):
-                below = field_plan if isinstance(field_plan, FieldPlan) else None
-                yield from self.compare(captured_value, other, below, scope, f"{place}.", resource)
-            elif isinstance(captured_value, list) and isinstance(other, list):
-                yield from self.compare_lists(captured_value, other, field_plan, scope, place, resource)
-            elif name.endswith("rrorCode"):
-                if captured_value != other:
-                    yield f"{place}: {captured_value}, live {other}"
-            elif self.strict and captured_value != other and self.is_secret(place, captured, resource):
-                yield f"{place}: {brief(hidden(captured_value))}, live {brief(hidden(other))}"
-            elif self.strict:
-                yield from self.compare_values(captured_value, other, field_plan, scope, place)
+            other, spot = live[name], Spot(scope, f"{outer.path}.{name}" if outer.path else name, resource)
+            if name.endswith("rrorCode"):
+                if value != other:
+                    yield f"{spot.path}: {value}, live {other}"
+            elif self.strict and value != other and self.is_secret(spot, captured):
+                yield f"{spot.path}: {brief(hidden(value))}, live {brief(hidden(other))}"
+            else:
+                yield from self.compare_items(value, other, None if plan is None else plan.fields.get(name), spot)
 
-    def is_secret(self, place: str, captured: Body, resource: int) -> bool:
-        how = self.secrets.get(place)
-        return how is not None and (how == ALWAYS or is_hidden_config(captured, resource))
+    def is_secret(self, spot: Spot, captured: Body) -> bool:
+        how = self.secrets.get(spot.path)
+        return how is not None and (how == ALWAYS or is_hidden_config(captured, spot.resource))
 
-    def compare_lists(
-        self,
-        captured: list[Any],
-        live: list[Any],
-        field_plan: str | FieldPlan | None,
-        scope: Scope,
-        place: str,
-        resource: int,
-    ) -> Iterator[str]:
-        if not self.partial and len(captured) != len(live):
-            yield f"{place}: {len(captured)} entries, live {len(live)}"
-        below = field_plan if isinstance(field_plan, FieldPlan) else None
-        for left, right in aligned(captured, live, self.identities):
-            if isinstance(left, dict) and isinstance(right, dict):
-                yield from self.compare(left, right, below, scope, f"{place}.", resource)
-            elif self.strict:
-                yield from self.compare_values(left, right, field_plan, scope, place)
+    def compare_items(self, captured: Any, live: Any, field_plan: str | FieldPlan | None, spot: Spot) -> Iterator[str]:
+        """Yield the differences of two fields, or two entries of lists."""
+        if isinstance(captured, dict) and isinstance(live, dict):
+            yield from self.compare(captured, live, field_plan if isinstance(field_plan, FieldPlan) else None, spot)
+        elif isinstance(captured, list) and isinstance(live, list):
+            if not self.partial and len(captured) != len(live):
+                yield f"{spot.path}: {len(captured)} entries, live {len(live)}"
+            for left, right in aligned(captured, live, self.identities):
+                yield from self.compare_items(left, right, field_plan, spot)
+        elif self.strict:
+            yield from self.compare_values(captured, live, field_plan, spot)
 
-    def compare_values(self, captured: Any, live: Any, field_plan: Any, scope: Scope, place: str) -> Iterator[str]:
+    def compare_values(self, captured: Any, live: Any, field_plan: Any, spot: Spot) -> Iterator[str]:
         if field_plan == "records":
             if not self.partial and content_of(captured) != content_of(live):
-                yield f"{place}: other records"
+                yield f"{spot.path}: other records"
             return
         if field_plan in ("inside", "node", "leader epoch"):
             return
-        expected = (
-            captured if field_plan is None or captured is None else self.identities.live(field_plan, captured, scope)
-        )
+        is_same = field_plan is None or captured is None
+        expected = captured if is_same else self.identities.live(field_plan, captured, spot.scope)
         if expected != live:
-            yield f"{place}: {brief(expected)}, live {brief(live)}"
+            yield f"{spot.path}: {brief(expected)}, live {brief(live)}"
 
 
 def hidden(secret: bytes | str | None) -> Hidden | None:
