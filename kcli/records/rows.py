@@ -1,6 +1,7 @@
 """Records as rows of JSON, with their offsets in a partition; batches are decompressed one at a time."""
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -57,29 +58,44 @@ def field_rows(  # noqa: PLR0913
     unfold: as for `batches_json`.
     """
     damages: list[Damage] = []
-    begun, ended = list(aborted), set[int]()
+    transactions = AbortedTransactions(aborted)
     count = 0
     for batch in scan(data, damages=damages):
         if not produced and damages and is_cut(data, damages[-1].start):
             break  # a batch after the cut begins inside the cut one
-        while begun and begun[0][0] <= batch.last_offset:
-            ended.add(begun.pop(0)[1])
+        transactions.begin(batch)
         for row in batch_rows(batch, problems, secrets, unfold):
             if produced:
                 row["offset"] = None if base_offset is None else base_offset + count
                 count += 1
             if append_time is not None:
                 row["timestamp"] = append_time
-            if batch.is_control and row["_control"].get("type") == ABORT:
-                ended.discard(batch.producer_id)
-            elif batch.is_transactional and batch.producer_id in ended:
-                row["aborted"] = True
+            transactions.mark(batch, row)
             yield row
     for damage in damages:
         if not produced and is_cut(data, damage.start):
             return
         if not damage.lawful:
             problems.append(f"at {start + damage.start:#x}: {damage.reason}")
+
+
+class AbortedTransactions:
+    """Marks the rows of aborted transactions. aborted: (first offset, producer id), ascending."""
+
+    def __init__(self, aborted: Iterable[tuple[int, int]]) -> None:
+        self.later, self.open = deque(aborted), set[int]()  # open: producer ids
+
+    def begin(self, batch: Batch) -> None:
+        """Begin the transactions whose first offset is in or before a batch."""
+        while self.later and self.later[0][0] <= batch.last_offset:
+            self.open.add(self.later.popleft()[1])
+
+    def mark(self, batch: Batch, row: Row) -> None:
+        """Mark a row of an open transaction; a row with its marker ends it."""
+        if batch.is_control and row["_control"].get("type") == ABORT:
+            self.open.discard(batch.producer_id)
+        elif batch.is_transactional and batch.producer_id in self.open:
+            row["aborted"] = True
 
 
 def is_cut(data: memoryview, at: int) -> bool:
