@@ -113,24 +113,11 @@ class PartitionReader:
         """Read a partition that this node leads. Raises OSError if its log can't be read."""
         log = partition.log
         if log is None:
-            visible = partition.visible or EMPTY
-            if not visible.start <= position.fetch_offset <= max(visible.end, 0):
-                return refused(OUT_OF_RANGE, partition)
-            if visible is EMPTY and position.last_fetched_epoch > partition.epoch:
-                return refused(OUT_OF_RANGE, partition)
-            return NOTHING if visible is EMPTY else PartitionRead(Result(*visible[:3]), partition=partition)
+            return read_without_log(partition, position)
         shown, offset = partition.shown(log), position.fetch_offset
+        if (parted := self.read_parted(partition, log, position, shown)) is not None:
+            return parted
         high, stable, start, last = shown
-        needed = self.needed_snapshot(partition, position, start)
-        if needed is not None:
-            return PartitionRead(Result(high, stable, start, diverging=True), partition=partition, snapshot=needed)
-        if position.last_fetched_epoch >= 0 and not lacks_below(partition, offset):
-            if position.last_fetched_epoch > max(partition.epoch, log.epochs.latest):
-                return refused(OUT_OF_RANGE, partition)  # Kafka's Partition.readRecords; of another topic of this name
-            diverging = divergence(log, position, partition.epoch)
-            if diverging is not None:
-                result = Result(high, stable, start, diverging=True)
-                return PartitionRead(result, diverging=diverging, partition=partition)
         if not start <= offset <= (last if last >= 0 else log.end_offset):
             return refused(OUT_OF_RANGE, partition)
         limit = self.limits.end(shown)
@@ -147,6 +134,22 @@ class PartitionReader:
         result = Result(high, stable, start, size, more=not size and offset < limit)
         aborted = tuple(log.aborted(offset, limit)) if self.limits.committed and records else ()
         return PartitionRead(result, records, aborted, partition=partition)
+
+    def read_parted(
+        self, partition: Partition, log: Log, position: Position, shown: VisibleOffsets
+    ) -> PartitionRead | None:
+        """Return the result for a fetcher that needs a snapshot, or whose log diverges from this one, else None."""
+        needed = self.needed_snapshot(partition, position, shown.start)
+        if needed is not None:
+            return PartitionRead(Result(*shown[:3], diverging=True), partition=partition, snapshot=needed)
+        if position.last_fetched_epoch < 0 or lacks_below(partition, position.fetch_offset):
+            return None
+        if position.last_fetched_epoch > max(partition.epoch, log.epochs.latest):
+            return refused(OUT_OF_RANGE, partition)  # Kafka's Partition.readRecords; of another topic of this name
+        diverging = divergence(log, position, partition.epoch)
+        if diverging is None:
+            return None
+        return PartitionRead(Result(*shown[:3], diverging=True), diverging=diverging, partition=partition)
 
     def needed_snapshot(self, partition: Partition, position: Position, start: int) -> SnapshotId | None:
         """Return the metadata log's latest snapshot if the fetch is below the log's start or its log diverges, else
@@ -180,6 +183,16 @@ class PartitionReader:
         self.left -= found.size
         self.bytes += found.size
         return found
+
+
+def read_without_log(partition: Partition, position: Position) -> PartitionRead:
+    """Return the result for a partition without a log: there are no records here, or none is known."""
+    visible = partition.visible or EMPTY
+    if not visible.start <= position.fetch_offset <= max(visible.end, 0):
+        return refused(OUT_OF_RANGE, partition)
+    if visible is not EMPTY:
+        return PartitionRead(Result(*visible[:3]), partition=partition)
+    return NOTHING if position.last_fetched_epoch <= partition.epoch else refused(OUT_OF_RANGE, partition)
 
 
 def lacks_below(partition: Partition, offset: int) -> bool:
