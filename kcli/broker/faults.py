@@ -284,25 +284,38 @@ def set_text(rule: FaultRule, text: str, name: str, value: str, tables: Catalog)
     if name == "api":
         rule.apis = frozenset(tables.api_key(each) for each in value.split("+"))
     elif name == "error":
-        codes = {known: code for code, known in tables.errors.items()}
-        if value.upper() not in codes:
-            raise UsageError(f"fault {text}: no such error {value}{suggestion(value.upper(), codes)}")
-        rule.error = codes[value.upper()]
+        rule.error = error_named(text, value, tables)
     elif name in ("for", "until"):
-        try:
-            when = time.time() + parse_duration(value, "s") / SECOND if name == "for" else parse_instant(value) / SECOND
-        except UsageError as error:
-            raise UsageError(f"fault {text}: {name}={value}: {error}") from None
-        rule.ends = min(rule.ends, when)
+        rule.ends = min(rule.ends, end_of(text, name, value))
     elif name == "probability":
-        try:
-            rule.probability = float(value)
-        except ValueError:
-            rule.probability = -1
-        if not 0 <= rule.probability <= 1:
-            raise UsageError(f"fault {text}: probability={value}: 0 to 1 expected")
+        rule.probability = probability(text, value)
     else:
         setattr(rule, name, value)
+
+
+def error_named(text: str, name: str, tables: Catalog) -> int:
+    codes = {known: code for code, known in tables.errors.items()}
+    if name.upper() not in codes:
+        raise UsageError(f"fault {text}: no such error {name}{suggestion(name.upper(), codes)}")
+    return codes[name.upper()]
+
+
+def end_of(text: str, name: str, value: str) -> float:
+    """Return the time (s since 1970) at which a rule ends. name: "for" with a duration, or "until" with a time."""
+    try:
+        return time.time() + parse_duration(value, "s") / SECOND if name == "for" else parse_instant(value) / SECOND
+    except UsageError as error:
+        raise UsageError(f"fault {text}: {name}={value}: {error}") from None
+
+
+def probability(text: str, value: str) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1
+    if not 0 <= share <= 1:
+        raise UsageError(f"fault {text}: probability={value}: 0 to 1 expected")
+    return share
 
 
 def number(text: str, name: str, value: str) -> int:

@@ -21,33 +21,42 @@ RECORDS_FILE = {"topic", "partition", "offset", "timestamp_ms", "key", "value", 
 
 def written_sources(files: Sequence[tuple[str | None, str]]) -> Iterator[tuple[str, Any, Source]]:
     """Yield (table, schema, source) of each file. Raises InputError for a file that is not Parquet."""
-    import pyarrow.parquet
-
     summed = {Path(path).parents[1] for table, path in files if table == "connections"}  # the pipeline's folders
     for table, path in files:
-        try:
-            schema = pyarrow.parquet.read_schema(path)
-        except (pyarrow.ArrowException, OSError) as error:
-            kind = recognized(start_of(path))
-            raise InputError(f"not a Parquet file: {f'it {kind}' if kind else error}", file=path) from None
-        names = set(schema.names)
-        if table is not None:
-            yield WRITTEN.get(table, table), with_file(plain(schema)), parquet_source(path)
-            if table == "exchanges" and summed.isdisjoint(Path(path).parents):
-                yield TRAFFIC, schema, parquet_source(path)
-        elif names >= EXCHANGE_FILE:
-            exchanges = parquet_source(path, lambda batch: of_kind(batch, events=False))
-            yield "exchanges", schema, exchanges
-            yield TRAFFIC, schema, exchanges
-            yield "events", schema, parquet_source(path, lambda batch: of_kind(batch, events=True))
-        elif names >= RECORD_FILE:
-            yield "records", schema, record_source(path)
-        else:
-            name = re.sub(r"\W", "_", Path(path).name.partition(".")[0]) or "written"
-            if is_records := names >= RECORDS_FILE:
-                yield "records", schema, record_source(path)
-            if not is_records or name.lower() != "records":
-                yield name, with_file(plain(schema)), parquet_source(path)
+        schema = schema_in(path)
+        if table is None:
+            yield from sources_of_file(path, schema)
+            continue
+        yield WRITTEN.get(table, table), with_file(plain(schema)), parquet_source(path)
+        if table == "exchanges" and summed.isdisjoint(Path(path).parents):
+            yield TRAFFIC, schema, parquet_source(path)
+
+
+def schema_in(path: str) -> Any:
+    """Return the schema of a file. Raises InputError if it is not Parquet."""
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.read_schema(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        kind = recognized(start_of(path))
+        raise InputError(f"not a Parquet file: {f'it {kind}' if kind else error}", file=path) from None
+
+
+def sources_of_file(path: str, schema: Any) -> Iterator[tuple[str, Any, Source]]:
+    """Yield (table, schema, source) of a file that is in no folder of tables, by its columns."""
+    names = set(schema.names)
+    if names >= EXCHANGE_FILE:
+        exchanges = parquet_source(path, lambda batch: of_kind(batch, events=False))
+        yield "exchanges", schema, exchanges
+        yield TRAFFIC, schema, exchanges
+        yield "events", schema, parquet_source(path, lambda batch: of_kind(batch, events=True))
+        return
+    if names >= RECORD_FILE or names >= RECORDS_FILE:
+        yield "records", schema, record_source(path)
+    name = re.sub(r"\W", "_", Path(path).name.partition(".")[0]) or "written"
+    if not names >= RECORD_FILE and not (names >= RECORDS_FILE and name.lower() == "records"):
+        yield name, with_file(plain(schema)), parquet_source(path)
 
 
 def plain(schema: Any) -> Any:
