@@ -5,7 +5,7 @@ Decoded values stay exact; only output hides them. A hidden value shows only its
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kcli.grammar.words.tagged import UNKNOWN_TAGS
@@ -70,22 +70,28 @@ def size_of(text: str, how: str) -> int:
     return len(base64.b64decode(text)) if how == ALWAYS else len(text.encode(errors="surrogatepass"))
 
 
-def hide_unknown(value: Any) -> None:
-    if isinstance(value, list):
-        for item in value:
-            hide_unknown(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            if isinstance(item, (dict, list)):
-                hide_unknown(item)
-        for tag in value.get(UNKNOWN_TAGS, ()):
+def structs_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the structs in a message's JSON form, each before those in it."""
+    if isinstance(value, dict):
+        yield value
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for item in value:
+        if isinstance(item, (dict, list)):
+            yield from structs_in(item)
+
+
+def hide_unknown(made: Any) -> None:
+    for struct in structs_in(made):
+        for tag in struct.get(UNKNOWN_TAGS, ()):
             if isinstance(tag.get("data"), str):
                 tag["data"] = redacted(size_of(tag["data"], ALWAYS))
-        trailing, encodings = (value.get(name) for name in WHOLE)
+        trailing, encodings = (struct.get(name) for name in WHOLE)
         if isinstance(trailing, str):
-            value["_trailing"] = redacted(size_of(trailing, ALWAYS))
+            struct["_trailing"] = redacted(size_of(trailing, ALWAYS))
         if isinstance(encodings, dict):
-            value["_encodings"] = {
+            struct["_encodings"] = {
                 path: redacted(size_of(raw, ALWAYS)) if isinstance(raw, str) else raw for path, raw in encodings.items()
             }
 
@@ -99,16 +105,22 @@ def hide_records(value: Any, metadata: bool = False) -> None:
         for item in value:
             hide_records(item, metadata)
     elif isinstance(value, dict):
-        if "topicId" in value:
-            metadata = value["topicId"] == METADATA_ID
-        for name in NAME_FIELDS:
-            if isinstance(value.get(name), str):
-                metadata = value[name] == CLUSTER_METADATA
+        metadata = is_metadata_topic(value, metadata)
         if metadata and "sizeInBytes" in value and isinstance(value.get("base64"), str):
             value["base64"] = redacted(value["sizeInBytes"])
         for item in value.values():
             if isinstance(item, (dict, list)):
                 hide_records(item, metadata)
+
+
+def is_metadata_topic(struct: Mapping[str, Any], outer: bool) -> bool:
+    """Return whether a struct's topic is the metadata log, by its last name or else its id. outer: of a struct without
+    either.
+    """
+    names = [struct[name] for name in NAME_FIELDS if isinstance(struct.get(name), str)]
+    if names:
+        return bool(names[-1] == CLUSTER_METADATA)
+    return bool(struct["topicId"] == METADATA_ID) if "topicId" in struct else outer
 
 
 def hide_spans(spans: list[Span], fields: Mapping[str, str]) -> list[Span]:
