@@ -81,19 +81,7 @@ def answer(engine: Engine, query: str, form: str, *, quiet: bool, escaped: bool 
 def queries(typed: bool, lines: TextIO | None = None) -> Iterator[str]:
     """Yield whole queries out of lines: typed, of a file, or of standard input."""
     held: list[str] = []
-    while True:
-        try:
-            line = input(MORE if held else FIRST) if typed else (lines or sys.stdin).readline()
-        except KeyboardInterrupt:
-            print_line()
-            held.clear()
-            continue
-        except EOFError:
-            print_line()
-            return
-        if not typed and not line:
-            break
-        text = line.strip()
+    for text in read_lines(held, None if typed else lines or sys.stdin):
         command = text.rstrip(";").lower()
         if not held and command in ENDS:
             return
@@ -108,6 +96,26 @@ def queries(typed: bool, lines: TextIO | None = None) -> Iterator[str]:
             held.clear()
     if held:
         yield "\n".join(held)
+
+
+def read_lines(held: list[str], lines: TextIO | None) -> Iterator[str]:
+    """Yield lines without the space around them. held: those of the query so far, which Ctrl-C and Ctrl-D drop. lines:
+    where they are read; None: they are typed.
+    """
+    while True:
+        try:
+            line = input(MORE if held else FIRST) if lines is None else lines.readline()
+        except KeyboardInterrupt:
+            print_line()
+            held.clear()
+            continue
+        except EOFError:
+            print_line()
+            held.clear()
+            return
+        if lines is not None and not line:
+            return
+        yield line.strip()
 
 
 def remember(statement: str, lines: int) -> None:

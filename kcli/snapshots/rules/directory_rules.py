@@ -4,8 +4,9 @@ Snapshots and segments come as evidence, quorum-state and leader-epoch-checkpoin
 wrong file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kcli.snapshots.quorum.node import Identity
 from kcli.snapshots.quorum.voters import VoterKey, last_voters
@@ -250,29 +251,40 @@ def judge_epochs(found: DirectoryEvidence) -> Iterator[SnapshotFinding]:
     A node that moves the log's start, to the end of a snapshot, drops earlier epochs from the file at once, but whole
     segments later.
     """
-    file = "leader-epoch-checkpoint"
     if found.epochs is None:
         return
-    for before, entry in zip(found.epochs, found.epochs[1:], strict=False):
+    for text in (*unordered(found.epochs), *wrong_starts(found, found.epochs), *early_epochs(found, found.epochs)):
+        yield SnapshotFinding("error", "leader-epochs", text, None, "leader-epoch-checkpoint")
+
+
+def unordered(epochs: Sequence[EpochEntry]) -> Iterator[str]:
+    for before, entry in pairwise(epochs):
         if entry.epoch <= before.epoch or entry.start_offset < before.start_offset:
-            yield SnapshotFinding("error", "leader-epochs", f"entry {tuple(entry)} after {tuple(before)}", None, file)
-    known = {entry.epoch: entry.start_offset for entry in found.epochs}
+            yield f"entry {tuple(entry)} after {tuple(before)}"
+
+
+def wrong_starts(found: DirectoryEvidence, epochs: Sequence[EpochEntry]) -> Iterator[str]:
+    """Yield the epochs of the log that are missing in the file, or begin elsewhere there."""
+    known = {entry.epoch: entry.start_offset for entry in epochs}
     newest = max((each.end_offset for each in found.ids), default=-1)
-    moved = [first for first in found.epochs[:1] if first.start_offset <= newest]
+    dropped = epochs[0] if epochs and epochs[0].start_offset <= newest else None  # what is before it
     for epoch, start in found.epoch_starts()[1:]:
-        if any(epoch < first.epoch or (epoch == first.epoch and start < first.start_offset) for first in moved):
+        if dropped is not None and (epoch, start) < (dropped.epoch, dropped.start_offset):
             continue
         if epoch not in known:
-            yield SnapshotFinding("error", "leader-epochs", f"lacks epoch {epoch}, which begins at {start}", None, file)
+            yield f"lacks epoch {epoch}, which begins at {start}"
         elif known[epoch] != start:
-            text = f"says that epoch {epoch} begins at {known[epoch]}; in the log it begins at {start}"
-            yield SnapshotFinding("error", "leader-epochs", text, None, file)
-    logged = {epoch for epoch, _ in found.epoch_starts()}
-    if logged and (last := max(logged)) < max(known, default=-1) and found.log_end is not None:
-        late = [entry for entry in found.epochs if entry.epoch > last and entry.start_offset < found.log_end]
-        for entry in late:
-            text = f"says that epoch {entry.epoch} begins at {entry.start_offset}; the log has epoch {last} there"
-            yield SnapshotFinding("error", "leader-epochs", text, None, file)
+            yield f"says that epoch {epoch} begins at {known[epoch]}; in the log it begins at {start}"
+
+
+def early_epochs(found: DirectoryEvidence, epochs: Sequence[EpochEntry]) -> Iterator[str]:
+    """Yield the epochs that the log does not have, and that begin before its end by the file."""
+    last = max((epoch for epoch, _ in found.epoch_starts()), default=None)
+    if last is None or found.log_end is None:
+        return
+    for entry in epochs:
+        if entry.epoch > last and entry.start_offset < found.log_end:
+            yield f"says that epoch {entry.epoch} begins at {entry.start_offset}; the log has epoch {last} there"
 
 
 @rule("identity")
