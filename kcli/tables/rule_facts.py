@@ -189,7 +189,8 @@ answered       bool?
 define(
     RULE_FACTS,
     "refused_records",
-    "Partitions of Produce whose records the broker did not take: INVALID_RECORD and INVALID_TIMESTAMP.",
+    "Partitions of Produce whose records the broker did not take: INVALID_RECORD, INVALID_TIMESTAMP, "
+    "NOT_ENOUGH_REPLICAS.",
     """
 connection     string
 correlation_id int32

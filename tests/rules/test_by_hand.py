@@ -58,10 +58,12 @@ def told(findings: list[Finding], cause: str, **subject: Any) -> Finding:
     return finding
 
 
-def produced(talk: Talk, times: int, error: int, name: str = "orders", partition: int = 0) -> Talk:
+def produced(
+    talk: Talk, times: int, error: int, name: str = "orders", partition: int = 0, said: str | None = None
+) -> Talk:
     for _ in range(times):
         asked = {"acks": -1, "timeoutMs": 1000, "topicData": [{"name": name, "partitionData": [{"index": partition}]}]}
-        part = {"index": partition, "errorCode": error, "baseOffset": -1 if error else 7}
+        part = {"index": partition, "errorCode": error, "baseOffset": -1 if error else 7, "errorMessage": said}
         talk.call(0, 9, asked, {"responses": [{"name": name, "partitionResponses": [part]}]})
     return talk
 
@@ -894,6 +896,15 @@ def test_writes_that_time_out_beside_refused_ones_wait_for_the_same_replicas(tmp
     assert (finding.evidence["refused"], finding.evidence["unanswered"]) == (3, 2)
     [alone] = [each for each in found(tmp_path, produced(Talk(), 3, 19)) if each.finding == "under-min-isr"]
     assert alone.evidence["unanswered"] == 0 and "more" not in alone.text
+
+
+def test_a_transaction_that_cannot_be_verified_lacks_no_replica(tmp_path: Path) -> None:
+    """KIP-890: its coordinator moves to another broker, which takes a few seconds."""
+    why = "Unable to verify the partition has been added to the transaction. Underlying error: NOT_COORDINATOR"
+    assert not found(tmp_path, produced(produced(Talk(), 5, 19, said=why), 20, 0))
+    least = "The size of the current ISR 1 is insufficient to satisfy the min.isr requirement of 2"
+    talk = produced(produced(produced(Talk(), 2, 19, said=why), 3, 19, said=least), 20, 0)
+    assert told(found(tmp_path, talk), "under-min-isr", topic="orders").evidence["refused"] == 3
 
 
 def follows(replica: int, port: int, times: int) -> Talk:

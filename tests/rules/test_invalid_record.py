@@ -66,6 +66,6 @@ def test_what_may_be_a_refusal() -> None:
     """Answers are read whole only then, where records are read, too."""
     answers = [
         response(0, 9, 1, {"responses": [{"name": "t", "partitionResponses": [{"index": 0, "errorCode": code}]}]})
-        for code in (0, 6, 32, 87)
+        for code in (0, 6, 19, 32, 87)
     ]
-    assert [may_refuse(each) for each in answers] == [False, False, True, True] and not may_refuse(None)
+    assert [may_refuse(each) for each in answers] == [False, False, True, True, True] and not may_refuse(None)

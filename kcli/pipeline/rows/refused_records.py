@@ -7,7 +7,7 @@ from kcli.pipeline.rows.single_rows import SingleRows
 from kcli.schemas.apikeys import PRODUCE
 from kcli.schemas.errors import error_code, error_name
 
-CODES = frozenset({error_code("INVALID_RECORD"), error_code("INVALID_TIMESTAMP")})
+CODES = frozenset(map(error_code, ("INVALID_RECORD", "INVALID_TIMESTAMP", "NOT_ENOUGH_REPLICAS")))
 FAILING = {PRODUCE: CODES}  # exchanges with rows here, by API
 
 

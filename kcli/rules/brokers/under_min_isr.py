@@ -5,8 +5,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # The missing replicas are those that the latest Metadata leaves out of the ISR. If clients have not requested Metadata
 # since, they are followers that fetched from the refusing leader before and have stopped, or replicas whose broker is
 # down.
-# Refusals at a single moment do not count: a broker of 4.x that can't verify a transaction at that moment answers old
-# clients with the same error (KIP-890), and accepts their retry a moment later.
+# A broker that can't verify a transaction, as its coordinator moves or starts, answers with the same error, and says so
+# (KIP-890): no replica is missing. Without that text, refusals at a single moment do not count.
 RULE = Rule(
     finding="under-min-isr",
     title="writes refused because of too few in-sync replicas",
@@ -15,8 +15,14 @@ RULE = Rule(
     sql="""
 WITH refused AS (
   SELECT topic, partition, client_id, server, error, ns
-  FROM produced
+  FROM produced p
   WHERE error IN ('NOT_ENOUGH_REPLICAS', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND')
+    AND NOT EXISTS (
+      SELECT 1
+      FROM refused_records r
+      WHERE r.connection = p.connection AND r.correlation_id = p.correlation_id AND r.partition = p.partition
+        AND coalesce(r.topic, p.topic) = p.topic AND r.message LIKE '%been added to the transaction%'
+    )
 ),
 -- Writes of the same topic that wait for the same replicas: appended before these left the ISR.
 waiting AS (
