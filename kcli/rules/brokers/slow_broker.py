@@ -3,7 +3,8 @@
 from kcli.rules.rule import CRITICAL, Rule
 from kcli.rules.windows import covered_time
 
-# An answer is late after more than 100 ms and ten times the median of its API in the whole capture. A broker is slow if
+# An answer is late after more than 100 ms and ten times the median of its API in the whole capture; a Fetch that is
+# answered within the wait that it asks for has waited for nothing else. A broker is slow if
 # its late answers come in bursts and are far more frequent than those of other brokers, or if its median is many times
 # theirs, also API by API: a coordinator's heartbeats are not the others' ApiVersions. If it serves several clients,
 # more than one has to wait: a client that sends many requests at once waits for itself. Without another broker to
@@ -23,7 +24,10 @@ RULE = Rule(
     when="steady_clock AND clocks_apart_ms = 0 AND (late_answers >= 5 OR (servers >= 2 AND slow_answers >= 10))",
     sql=f"""
 WITH usual AS (
-  SELECT api, percentile_approx(own_ms, 0.5) AS usual_ms FROM timed WHERE NOT awaits_replicas GROUP BY api
+  SELECT api, percentile_approx(CASE WHEN api = 'FETCH' THEN coalesce(own_ms, 0) ELSE own_ms END, 0.5) AS usual_ms
+  FROM timed
+  WHERE NOT awaits_replicas
+  GROUP BY api
 ),
 begun AS (
   SELECT server, min(first_ns) AS begun_ns, min_by(opened, first_ns) AS opened
