@@ -104,7 +104,9 @@ lines AS (
   ) AS ends
 ),
 unreached_addresses AS (
-  SELECT count(*) AS unreached FROM advertised WHERE address NOT IN (SELECT server FROM by_api)
+  SELECT count(*) AS unreached
+  FROM advertised
+  WHERE address NOT IN (SELECT server FROM by_api WHERE longest_ms IS NOT NULL)
 ),
 read AS (
   SELECT coalesce(max({offset_sql("high_watermark")} - CASE WHEN fetch_offset >= 0 THEN fetch_offset END), 0)

@@ -15,6 +15,7 @@ from tests.capture.tls.traffic import Talk as TlsTalk
 from tests.capture.wires import ACK, FIN, MILLISECOND, RST, SYN, Wire, pcap
 from tests.rules.test_access import findings
 from tests.rules.test_by_hand import SECOND, Talk, fetched, found, produced, told
+from tests.rules.test_sharing import later
 
 
 def refused(times: int, address: str = "10.0.0.3", port: int = 9092) -> list[Wire]:
@@ -57,15 +58,20 @@ def sent_to(talk: Talk, host: str, times: int) -> Talk:
     return talk
 
 
-@pytest.mark.parametrize("case", ["lost", "works", "same host", "name"])
+@pytest.mark.parametrize("case", ["lost", "works", "same host", "name", "mapped"])
 def test_a_client_elsewhere_that_is_told_of_localhost(case: str, tmp_path: Path) -> None:
-    """It is told once, and looks on its own host; whoever is beside the broker works."""
+    """It is told once, and looks on its own host; whoever is beside the broker works. mapped: a client beside it works
+    as well.
+    """
     host = "kafka.shop.example" if case == "name" else "localhost"
     asking = Talk("asking", broker=1 if case == "same host" else 2)
     sent_to(asking, host, 1)
     if case == "works":
         fetched(asking, 20)
-    findings = found(tmp_path, asking, fetched(sent_to(Talk("beside", 41000), host, 1), 20))
+    beside = Talk("beside", 41000)
+    if case != "mapped":
+        beside.wire = Wire(client=("10.0.0.2", 41000), server=("10.0.0.2", 9092), seq=(1, 2)).open()
+    findings = found(tmp_path, asking, fetched(sent_to(beside, host, 1), 20))
     if case == "lost":
         finding = told(findings, "wrong-advertised-listener", client=["asking"])
         assert "sends clients to localhost:9092, where they get no connection: they look for it" in finding.text
@@ -326,3 +332,23 @@ def test_a_broker_that_takes_connections_is_not_gone(taken: bool, tmp_path: Path
     wires = [*map(reset, range(12)), *refused(12, "10.0.0.2")[3::4]]
     causes = {each.finding for each in found(tmp_path, produced(Talk("others"), 30, 0), *wires)}
     assert causes == {"tls-on-plaintext"} | ({"broker-crash"} if not taken else set())
+
+
+@pytest.mark.parametrize("kafka", [False, True])
+def test_an_advertised_address_of_another_kind_of_server(kafka: bool, tmp_path: Path) -> None:
+    """It takes connections, and answers in HTTP: the client connects again and again, and is not to blame."""
+    asking = sent_to(Talk("asking"), "10.0.0.9", 1)
+    tries = []
+    for number in range(40):
+        talk = Talk("asking", 42000 + number, 9)
+        talk.wire.client(request(18, 0, 1, {}, "asking"))
+        talk.wire.server(response(18, 0, 1, {"apiKeys": []}) if kafka else b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        talk.wire.add(1, FIN | ACK)
+        talk.wire.add(0, FIN | ACK)
+        tries.append(later(talk, number * SECOND // 2))
+    findings = found(tmp_path, asking, *tries)
+    if kafka:
+        told(findings, "connection-churn", client=["asking"])
+    else:
+        finding = told(findings, "wrong-advertised-listener", client=["asking"])
+        assert "what answers there is no broker, by 40 connections" in finding.text

@@ -14,23 +14,29 @@ from kcli.rules.rule import CRITICAL, Rule
 # Where a listener tells another address of a broker than before, all clients that it has told may have worked; those
 # are lost that have asked on since then, and done nothing else. Others may work on by the connections that they have.
 # A client on another host that is told of localhost looks for the broker on its own host, where no capture of the
-# broker's sees it: being told once is enough, whoever works beside the broker.
+# broker's sees it: being told once is enough, whoever works beside the broker. If another client of that host works,
+# the broker can be reached there (a port that is mapped).
 # A client whose group is refused goes no further. An idempotent producer asks any broker for its id, the first as well.
+# A server that answers each request with bytes that are no Kafka (HTTP, say) is no broker: it accepted nobody.
+IS_OTHER = "coalesce(requests > 0 AND unanswered = requests AND response_bytes = 0 AND s_bytes > 0, false)"
 RULE = Rule(
     finding="wrong-advertised-listener",
     title="advertised addresses that clients can't reach",
     severity=CRITICAL,
     when="unreached > 0",
-    sql="""
+    sql=f"""
 WITH connects AS (
-  SELECT place, count(*) AS attempts, sum(CASE WHEN accepted OR requests > 0 THEN 1 ELSE 0 END) AS accepted,
+  SELECT place, count(*) AS attempts,
+         sum(CASE WHEN (accepted OR requests > 0) AND NOT is_other THEN 1 ELSE 0 END) AS accepted,
+         sum(CASE WHEN is_other THEN 1 ELSE 0 END) AS answered_otherwise,
          sum(CASE WHEN s_rst_ns IS NOT NULL AND NOT accepted THEN 1 ELSE 0 END) AS refused,
          sum(CASE WHEN s_rst_ns IS NULL AND NOT accepted THEN last_ns - first_ns ELSE 0 END) / 1e9 AS waited_seconds,
          array_agg(DISTINCT host) AS hosts
   FROM (
-    SELECT server AS place, accepted, requests, s_rst_ns, first_ns, last_ns, host FROM conns
+    SELECT server AS place, accepted, requests, s_rst_ns, first_ns, last_ns, host, {IS_OTHER} AS is_other FROM conns
     UNION ALL
-    SELECT concat('port ', split_part(server, ':', -1)), accepted, requests, s_rst_ns, first_ns, last_ns, host
+    SELECT concat('port ', split_part(server, ':', -1)), accepted, requests, s_rst_ns, first_ns, last_ns, host,
+           {IS_OTHER}
     FROM conns
   ) AS c
   GROUP BY place
@@ -54,8 +60,14 @@ requesters AS (
     GROUP BY 1, 2
   ) AS k LEFT JOIN working w ON k.client_id = w.client_id
 ),
+served_hosts AS (
+  SELECT DISTINCT c.server, n.host
+  FROM calls c JOIN conns n ON c.connection = n.connection
+  WHERE c.response_bytes IS NOT NULL AND c.api IN ('PRODUCE', 'FETCH', 'SHARE_FETCH')
+),
 sent AS (
-  SELECT a.server, node_id, address, named, attempts, refused, waited_seconds, hosts, coalesce(accepted, 0) AS accepted,
+  SELECT a.server, node_id, address, named, attempts, refused, waited_seconds, answered_otherwise, hosts,
+         coalesce(accepted, 0) AS accepted,
          sum(CASE WHEN named THEN 0 ELSE coalesce(accepted, 0) END) OVER (PARTITION BY a.server) = 0 AS blind,
          sum(coalesce(accepted, 0)) OVER (PARTITION BY a.server) > 0 AS maybe,
          (address LIKE '127.%' OR address LIKE '[::1]:%' OR address LIKE 'localhost:%')
@@ -73,15 +85,19 @@ away AS (
   SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns,
          untried AND told < 3 AND NOT is_own AS few, is_own, CASE WHEN untried THEN NULL ELSE hosts END AS hosts,
          CASE WHEN untried THEN 0 ELSE attempts END AS attempts, CASE WHEN untried THEN 0 ELSE refused END AS refused,
-         CASE WHEN untried THEN 0 ELSE waited_seconds END AS waited_seconds
+         CASE WHEN untried THEN 0 ELSE waited_seconds END AS waited_seconds,
+         CASE WHEN untried THEN 0 ELSE answered_otherwise END AS answered_otherwise
   FROM (
     SELECT s.*, k.server AS listener, k.client_id, asked, began_ns, ended_ns, blind AND NOT proven AS lost_all,
            attempts IS NULL OR (named AND accepted > 0 AND NOT proven) OR (loops AND f.server IS NOT NULL) AS untried,
            loops AND f.server IS NOT NULL AS is_own, told_of_topics,
            CASE WHEN maybe THEN told_of_topics ELSE told_well END AS told
     FROM sent s JOIN requesters k ON s.server = k.server
-    LEFT JOIN (SELECT DISTINCT server, client_id FROM conns WHERE host != broker_host) AS f
-      ON f.server = s.server AND f.client_id = k.client_id
+    LEFT JOIN (
+      SELECT DISTINCT server, client_id
+      FROM conns
+      WHERE host != broker_host AND (server, host) NOT IN (SELECT server, host FROM served_hosts)
+    ) AS f ON f.server = s.server AND f.client_id = k.client_id
     WHERE address != s.server AND NOT works
   ) AS l
   WHERE CASE WHEN is_own THEN told_of_topics >= 1
@@ -120,7 +136,7 @@ left_behind AS (
 every_away AS (
   SELECT a.*, CAST(NULL AS STRING) AS before FROM away a
   UNION ALL
-  SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns, false, false, NULL, 0, 0, 0, before
+  SELECT node_id, address, listener, client_id, asked, began_ns, ended_ns, false, false, NULL, 0, 0, 0, 0, before
   FROM left_behind
 ),
 -- Brokers that answer at another address: one of theirs, or where a server names itself alone.
@@ -141,6 +157,8 @@ SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts
        ) AS groups,
        CASE WHEN bool_or(is_own) THEN 'they look for it on their own hosts'
             WHEN max(attempts) = 0 THEN 'no client tried to connect (does its name resolve?)'
+            WHEN max(answered_otherwise) > 0
+              THEN concat('what answers there is no broker, by ', max(answered_otherwise), ' connections')
             WHEN max(refused) = 0 THEN concat('no attempt to connect there was answered (', max(attempts), ')')
             ELSE concat(max(attempts), CASE WHEN max(attempts) = 1 THEN ' attempt' ELSE ' attempts' END,
                         ' to connect there, ', max(refused), ' refused, none accepted') END AS outcome,
@@ -160,7 +178,7 @@ WHERE NOT (few AND is_found)
 GROUP BY node_id, address, few
 HAVING CASE WHEN few THEN max(end_ns) - max(ended_ns) >= 10000000000
             WHEN bool_or(is_own) AND max(end_ns) - max(ended_ns) >= 3000000000 THEN true
-            ELSE sum(asked) >= 3 OR max(waited_seconds) >= 3 OR max(refused) >= 3 END
+            ELSE sum(asked) >= 3 OR max(waited_seconds) >= 3 OR max(refused) + max(answered_otherwise) >= 3 END
 """,
     subject={"broker": "broker", "client": "clients", "group": "groups"},
     evidence=("address", "listeners", "attempts", "refused", "asked", "clients", "hosts"),
