@@ -297,9 +297,10 @@ ORDER BY role, not_recovered DESC, lost_max_ms DESC NULLS LAST, client_id, addre
         f"""
 SELECT CASE event {" ".join(f"WHEN '{event}' THEN '{words}'" for event, words in EVENTS.items())} ELSE event
        END AS event,
-       regexp_replace(reason, '[0-9].*$', '...') AS reason, count(*) AS events, sum(bytes) AS bytes,
+       CASE WHEN count(DISTINCT reason) > 1 THEN concat(min(reason), ', and ', count(DISTINCT reason) - 1, ' alike')
+            ELSE min(reason) END AS reason, count(*) AS events, sum(bytes) AS bytes,
        count(DISTINCT connection) AS connections
-FROM undecodable GROUP BY event, regexp_replace(reason, '[0-9].*$', '...')
+FROM undecodable GROUP BY event, translate(reason, '0123456789', '')
 ORDER BY events DESC, event, reason LIMIT {SHORT}
 """,
     ),

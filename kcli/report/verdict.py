@@ -79,7 +79,8 @@ def judge_captures(answers: Answers, diagnosis: Diagnosis) -> Verdict:
         notes = [] if diagnosis.unjudged else [NOTHING]
         headline = "No Kafka in here" if named is None else f"Nothing to judge: {named.what}"
         return Verdict(NOTE, headline, [*notes, *verdict.findings])
-    return Verdict(NOTE if diagnosis.unknown else verdict.level, checked_text(diagnosis), verdict.findings)
+    is_unread = verdict.level == GOOD and not diagnosis.overview.exchanges  # infos about what TLS hides
+    return Verdict(NOTE if diagnosis.unknown or is_unread else verdict.level, checked_text(diagnosis), verdict.findings)
 
 
 def headline_part(diagnosis: Diagnosis) -> Unjudged | None:

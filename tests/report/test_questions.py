@@ -10,7 +10,7 @@ from kcli.report.prepared import FLEET_TABLES, FLEET_VIEWS
 from kcli.report.questions import CAPTURED, QUESTIONS, ReportQuestion
 from kcli.rules.prepared import TOPIC
 
-pytest.importorskip("duckdb")
+duckdb = pytest.importorskip("duckdb")
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: each.name)
@@ -52,3 +52,17 @@ def test_no_table_has_a_row(tmp_path: Path) -> None:
 def test_no_name_of_a_topic_is_told_twice(question: ReportQuestion) -> None:
     """The store puts a list of all topics into it. Beside its twin in a GROUP BY it took 0.9 GB for 2,000 topics."""
     assert TOPIC not in question.sql.partition("GROUP BY")[2]
+
+
+def test_reasons_that_differ_in_numbers_are_one_row() -> None:
+    """The first stands for all; TLS 1.2 is not lost as a number."""
+    rows = [("a", f"no response to {number}: the connection ends") for number in (3, 4, 4)]
+    rows += [("b", "TLS 1.3, TLS_AES_128_GCM_SHA256: encrypted")]
+    [lost] = [each.sql for each in QUESTIONS if each.name == "lost"]
+    with duckdb.connect() as store:
+        store.execute("CREATE TABLE undecodable (event VARCHAR, reason VARCHAR, bytes INT, connection VARCHAR)")
+        store.executemany("INSERT INTO undecodable VALUES (?, ?, 1, 'c')", rows)
+        assert [row[1:3] for row in store.sql(lost).fetchall()] == [
+            ("no response to 3: the connection ends, and 1 alike", 3),
+            ("TLS 1.3, TLS_AES_128_GCM_SHA256: encrypted", 1),
+        ]

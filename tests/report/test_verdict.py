@@ -102,9 +102,13 @@ def test_a_capture_is_judged_by_diagnose() -> None:
         "Not judged: TLS; remedy: --key-log.",
     ]
     assert verdict.findings[0].full == finding_text(slow)  # what a terminal shows, too
-    assert judge_captures(answers(), replace(diagnosis, findings=[])).headline.endswith("1.0 s: nothing found")
+    quiet = judge_captures(answers(), replace(diagnosis, findings=[]))
+    assert quiet.headline.endswith("1.0 s: nothing found") and quiet.level == "good"
+    info, unread = [replace(slow, severity="info")], Overview(CapturedTime(0, 1), 0, 1, 1)
+    # Not green: nothing was read.
+    assert judge_captures(answers(), replace(diagnosis, findings=info, overview=unread)).level == "note"
     assert judge_captures(answers(), replace(diagnosis, findings=[], judged=False)).headline == "No Kafka in here"
     sealed = [Unjudged("18 connections of TLS 1.3 to b:9093", "--key-log FILE")]
-    unread = judge_captures(answers(), replace(diagnosis, findings=[], judged=False, unjudged=sealed))
-    assert unread.headline == "Nothing to judge: 18 connections of TLS 1.3 to b:9093" and unread.level == "note"
-    assert [each.text for each in unread.findings] == ["To read them: --key-log FILE."]
+    encrypted = judge_captures(answers(), replace(diagnosis, findings=[], judged=False, unjudged=sealed))
+    assert encrypted.headline == "Nothing to judge: 18 connections of TLS 1.3 to b:9093" and encrypted.level == "note"
+    assert [each.text for each in encrypted.findings] == ["To read them: --key-log FILE."]
