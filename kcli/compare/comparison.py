@@ -387,6 +387,7 @@ def offers_of(before: Captured, after: Captured) -> Iterator[Difference]:
 def findings_of(before: Captured, after: Captured, changes: Sequence[Change]) -> Iterator[Difference]:
     """Yield findings of which one side has more. changes: judged ones."""
     worse = {each.measure.name for each in changes if each.verdict == WORSE}
+    judged = {each.measure.name for each in changes if each.verdict != UNLIKE}
     rates = [(each.key[0], each.verdict) for each in changes if each.measure.name == "rate"]
     steady = {api for api, _ in rates} - {api for api, verdict in rates if verdict != SAME}
     findings_before, findings_after = (
@@ -396,10 +397,10 @@ def findings_of(before: Captured, after: Captured, changes: Sequence[Change]) ->
         for name, found in own.items():
             if len(found) > len(others.get(name, ())):
                 first = found[0]
-                measured = (name not in MEASURED or not worse.isdisjoint(MEASURED[name])) and RATED.get(
-                    name
-                ) not in steady
-                grave = verdict == "new" and first.severity != INFO and measured
+                measures = MEASURED.get(name)
+                excused = measures is not None and judged.issuperset(measures) and worse.isdisjoint(measures)
+                excused = excused or RATED.get(name) in steady
+                grave = verdict == "new" and first.severity != INFO and not excused
                 yield Difference(verdict, "finding", f"{name}: {first.text}", len(found), grave)
 
 

@@ -200,7 +200,8 @@ FROM conns JOIN roles USING (client_id) WHERE c_data_segments + s_data_segments 
 """, HIGHER, least=5.0, times=3.0, by_time=False,
     ),
 )  # fmt: skip
-# Findings of diagnose that measures judge better: a limit that one of two like captures just passes says little.
+# Findings of diagnose that measures judge better: a limit that one of two like captures just passes says little. Where
+# one of the measures could not be compared, the finding counts.
 MEASURED = {
     "slow-broker": ("latency", "slow-answers"), "slow-cluster": ("latency", "slow-answers"),
     "slow-replication": ("latency",), "slow-network": ("round-trip",),

@@ -119,7 +119,7 @@ def started(
         source.load()
         .writeStream.foreachBatch(run_batch)
         .option("checkpointLocation", (home / "checkpoint").uri)
-        .trigger(processingTime=f"{watch.every} seconds")
+        .trigger(processingTime=f"{watch.every * 1000:.0f} milliseconds")
         .start()
     )
 

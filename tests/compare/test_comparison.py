@@ -194,6 +194,18 @@ def test_a_rate_that_just_passes_a_limit_is_no_worse(verdict: str, api: str, gra
     assert (found.verdict, found.grave) == ("new", grave)
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "grave"), [({SAME}, False), ({WORSE}, True), ({UNLIKE}, True), (set(), True), ({SAME, UNLIKE}, False)]
+)
+def test_a_finding_without_its_measure_counts(verdicts: set[str], grave: bool) -> None:
+    """Where the topics differ, no measure says whether the batches became smaller."""
+    batching = next(each for each in MEASURES if each.name == "batching")
+    changes = [Change(batching, of(topic="a"), 9.8, 10.1, STEADY, 0.5, (9, 9), verdict=each) for each in verdicts]
+    tiny = Finding("tiny-batches", "warning", {"client": "a"}, {"n": 1}, "linger", "a sends", "", "", "", 1.0)
+    one, other = (cast(Any, SimpleNamespace(diagnosis=SimpleNamespace(findings=each))) for each in ([], [tiny]))
+    assert [each.grave for each in findings_of(one, other, changes)] == [grave]
+
+
 UNSTEADY = (2.1, 30.0, 5.0, 48.0, 3.3, 12.0, 70.0, 4.0)  # ms
 DRIFT = (*(1.0,) * 12, *(1.2,) * 12, *(3.0,) * 12)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from kcli.cli.options.client import client_options, configure
+from kcli.cli.options.duration import Duration
 from kcli.cli.options.inputs import quiet_option
 from kcli.cli.terminal.lines import print_line
 from kcli.client.cluster import Client
@@ -41,11 +42,11 @@ class PartitionReplicas(NamedTuple):
 )
 @click.option(
     "--timeout",
-    type=float,
-    default=60,
+    type=Duration(0),
+    default="60s",
     show_default=True,
-    metavar="SECONDS",
-    help="Longest wait for the new leaders, in seconds.",
+    metavar="TIME",
+    help="Longest wait for the new leaders.",
 )
 @quiet_option("Print nothing.")
 def move_leader(

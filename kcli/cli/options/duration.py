@@ -7,18 +7,23 @@ from kcli.errors import UsageError
 
 
 class Duration(click.ParamType[float]):
-    """Seconds, also as 90s, 10m, 2h, 1d."""
+    """Seconds, also as 90s, 10m, 2h, 1d. least: the shortest, in seconds; None: longer than nothing."""
 
     name = "duration"
+
+    def __init__(self, least: float | None = None) -> None:
+        self.least = least
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the duration in seconds."""
         try:
             seconds = parse_duration(str(value), "s") / SECOND
         except UsageError:
-            seconds = 0.0
-        if not seconds:
+            seconds = -1.0
+        if seconds < 0 or (seconds == 0 and self.least is None):
             self.fail(f"{value!r}: a duration expected, as 90s, 10m or 2h", param, ctx)
+        if self.least is not None and seconds < self.least:
+            self.fail(f"{value!r}: {self.least:g}s or more expected", param, ctx)
         return seconds
 
 

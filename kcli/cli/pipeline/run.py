@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kcli.capture.nothing import NothingReadError
+from kcli.cli.options.duration import Duration
 from kcli.cli.options.inputs import port_option, quiet_option, reading_options, secrets_option
 from kcli.cli.options.metrics import metrics_option, metrics_socket
 from kcli.cli.options.payloads import decoder_of, payload_options, payloads_of
@@ -93,25 +94,25 @@ OF_SPARK = {"master": "master", "confs": "conf", "py_files": "py-files"}  # opti
 @click.option("--stream", is_flag=True, help="Keep running: read captures as they arrive, until interrupted.")
 @click.option(
     "--every",
-    type=click.IntRange(1),
-    default=10,
+    type=Duration(1),
+    default="10s",
     show_default=True,
-    metavar="SECONDS",
+    metavar="TIME",
     help="With --stream: how often to look for captures.",
 )
 @click.option(
     "--settle",
-    type=click.FloatRange(0),
-    default=60,
+    type=Duration(0),
+    default="60s",
     show_default=True,
-    metavar="SECONDS",
+    metavar="TIME",
     help="With --stream: how long the newest capture must stay unchanged before it is read.",
 )
 @click.option(
     "--idle",
-    type=click.FloatRange(0),
-    metavar="SECONDS",
-    help="With --stream: end when no capture has arrived for so many seconds.",
+    type=Duration(0),
+    metavar="TIME",
+    help="With --stream: end when no capture has arrived for this time.",
 )
 @click.option(
     "--series",

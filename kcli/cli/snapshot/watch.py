@@ -14,6 +14,7 @@ import click
 
 from kcli.calendar import now_ms
 from kcli.cli.options.client import configure
+from kcli.cli.options.duration import Duration
 from kcli.cli.options.inputs import dialect_option, quiet_option, secrets_option, text_format_option
 from kcli.cli.snapshot.changes import ShownOptions, change_options, event_line, is_implied, take_filters
 from kcli.cli.snapshot.live import client_config_option, committed
@@ -49,11 +50,9 @@ class WatchOptions(ShownOptions):
 @click.command()
 @click.argument("bootstrap", metavar="HOST:PORT[,...]")
 @change_options
-@click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, metavar="SECONDS",
+@click.option("--every", type=Duration(0.1), default="10s", show_default=True, metavar="TIME",
               help="How often to check the state of the quorum, which is shown when it has changed.")  # fmt: skip
-@click.option(
-    "--duration", type=click.FloatRange(0), metavar="SECONDS", help="End after this time; by default on Ctrl-C."
-)
+@click.option("--duration", type=Duration(0), metavar="TIME", help="End after this time; by default on Ctrl-C.")
 @text_format_option(paged=False)
 @output_option
 @client_config_option

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from kcli.endless import refuse_endless
-from kcli.errors import InputError
+from kcli.errors import InputError, unreadable
 from kcli.filelike import Stream, name_of
 from kcli.input_names import STDIN
 from kcli.records.recognition import LOOKED_AT, segment_name
@@ -164,7 +164,11 @@ def metadata_directory(path: str) -> Path:
 
     folder = Path(path)
     if not folder.is_dir():
-        raise InputError("not a directory", file=path)
+        try:
+            folder.stat()
+        except OSError as error:
+            raise unreadable(error, path) from None
+        raise InputError(f"not a directory ({METADATA_FOLDER}, or the log directory around it, expected)", file=path)
     inner = folder / METADATA_FOLDER
     if not inner.is_dir() and (folder / FOLDER).is_dir():
         raise InputError(PREVIEW, file=path)

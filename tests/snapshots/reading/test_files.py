@@ -72,6 +72,8 @@ def test_what_a_directory_means() -> None:
     assert len(listing_of(folder).segments) == 5
     with pytest.raises(InputError, match="not a directory"):
         metadata_directory(str(folder / "quorum-state"))
+    with pytest.raises(InputError, match="No such file or directory"):
+        metadata_directory(str(folder / "none"))
 
 
 def test_another_look_where_a_node_was_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
