@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.capture.decoder import CaptureDecoder, Sink
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.kafka.events import Event, Link
 from kcli.capture.kafka.exchange import Exchange, Item
+from kcli.capture.sinks import Sink
 from kcli.schemas.apikeys import API_VERSIONS
 from kcli.schemas.lookup import Catalog
 from kcli.schemas.ranges import Range

@@ -13,61 +13,13 @@ from kcli.capture.filters import ALL, Filter, count_ids, nameless_in
 from kcli.capture.handover import Handover
 from kcli.capture.io.files import drive
 from kcli.capture.kafka.bodies import Bodies
-from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item, learn_names
+from kcli.capture.sinks import Sink
 from kcli.core.codec.sink import Sink as CompiledSink
 from kcli.filelike import Stream, name_of
 
 MEMORY = 1 << 28  # bytes held for connections: packets out of order, partial frames, unanswered requests
-S = TypeVar("S", bound="Sink")
-
-
-class Sink:
-    """Receives exchanges and events in the order in which they complete; this base class drops them.
-
-    compiled: receives exchanges within the core, before they become values; the rest goes to `exchange`
-    connection_end(link, round trip (ns, -1 if unknown), retransmitted segments): called at each connection's end
-    kept: the number of exchanges that passed the filter
-    """
-
-    compiled: CompiledSink | None = None
-    connection_end: Callable[[str, int, int], None] | None = None
-    as_text = False  # the core writes lines of JSON
-    asks_condition = False  # the sink tests the filter's condition itself
-    learns = True  # topic names are learned from values even without a filter
-    # APIs whose exchanges go to `overlook` if the filter's condition leaves them out
-    overhears: frozenset[int] = frozenset()
-    kept = 0
-
-    def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Prepare for a decoder, before anything is read. `compiled` may be made here."""
-
-    def exchange(self, exchange: Exchange) -> None:
-        """Take an exchange that passes the filter."""
-
-    def event(self, event: Event) -> None:
-        """Take an event that passes the filter."""
-
-    def overlook(self, item: Item) -> None:
-        """Take an exchange or event that the filter leaves out."""
-
-    def connection(self, name: str) -> None:
-        """Take the connection of an exchange or event, whether that passes the filter or not; called once or more
-        for each connection.
-        """
-
-    def next_file(self, number: int, last_ns: int | None) -> None:
-        """Take the number of the next packets' file. last_ns: the time of the latest packet before, -1 without one;
-        None: it is the next exchanges' file.
-        """
-
-    def pause(self) -> None:
-        """Process the exchanges and events so far, as a piece of the files has been read."""
-
-    @property
-    def passed(self) -> int:
-        """The number of exchanges that passed the filter, including the compiled half's."""
-        return self.kept
+S = TypeVar("S", bound=Sink)
 
 
 class ExchangeFeed(Protocol):

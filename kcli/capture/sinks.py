@@ -1,11 +1,64 @@
-"""Sinks for exchanges and events: as values, or as lines of JSON."""
+"""Sinks for exchanges and events: the base class, and those that keep them as values or write lines of JSON."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kcli.capture.decoder import CaptureDecoder, Sink
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
+from kcli.core.codec.sink import Sink as CompiledSink
+
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
+
+
+class Sink:
+    """Receives exchanges and events in the order in which they complete; this base class drops them.
+
+    compiled: receives exchanges within the core, before they become values; the rest goes to `exchange`
+    connection_end(link, round trip (ns, -1 if unknown), retransmitted segments): called at each connection's end
+    kept: the number of exchanges that passed the filter
+    """
+
+    compiled: CompiledSink | None = None
+    connection_end: Callable[[str, int, int], None] | None = None
+    as_text = False  # the core writes lines of JSON
+    asks_condition = False  # the sink tests the filter's condition itself
+    learns = True  # topic names are learned from values even without a filter
+    # APIs whose exchanges go to `overlook` if the filter's condition leaves them out
+    overhears: frozenset[int] = frozenset()
+    kept = 0
+
+    def begin(self, capture: CaptureDecoder[Any]) -> None:
+        """Prepare for a decoder, before anything is read. `compiled` may be made here."""
+
+    def exchange(self, exchange: Exchange) -> None:
+        """Take an exchange that passes the filter."""
+
+    def event(self, event: Event) -> None:
+        """Take an event that passes the filter."""
+
+    def overlook(self, item: Item) -> None:
+        """Take an exchange or event that the filter leaves out."""
+
+    def connection(self, name: str) -> None:
+        """Take the connection of an exchange or event, whether that passes the filter or not; called once or more
+        for each connection.
+        """
+
+    def next_file(self, number: int, last_ns: int | None) -> None:
+        """Take the number of the next packets' file. last_ns: the time of the latest packet before, -1 without one;
+        None: it is the next exchanges' file.
+        """
+
+    def pause(self) -> None:
+        """Process the exchanges and events so far, as a piece of the files has been read."""
+
+    @property
+    def passed(self) -> int:
+        """The number of exchanges that passed the filter, including the compiled half's."""
+        return self.kept
 
 
 class Values(Sink):

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kcli.capture.decoder import CaptureDecoder, Sink
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io.file_marks import UNKNOWN, FileTimes
 from kcli.capture.kafka.clock import SECOND, instant
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import WITH_RECORDS, record_fields
 from kcli.capture.latency_buckets import bucket_of, middle_of
+from kcli.capture.sinks import Sink
 from kcli.capture.tables.field_paths import GROUP, INDEX, TOPIC, Named, names_in, scans
 from kcli.core.codec.values import uuid_bytes
 from kcli.core.columns.exchange_counts import ExchangeCounts, records_in

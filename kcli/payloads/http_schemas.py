@@ -10,10 +10,11 @@ from functools import cached_property, partial
 from typing import Any
 from urllib.parse import quote, unquote
 
-from kcli.capture.decoder import CaptureDecoder, DecodeOptions, Sink
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.first_bytes import HTTP
 from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.kafka.events import Kind
+from kcli.capture.sinks import Sink
 from kcli.capture.tls.layer import TlsLayer
 from kcli.errors import InputError
 from kcli.jsontext import loads

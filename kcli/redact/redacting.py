@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
 
-from kcli.capture.decoder import DEFAULTS, CaptureDecoder, DecodeOptions, Sink
+from kcli.capture.decoder import DEFAULTS, CaptureDecoder, DecodeOptions
 from kcli.capture.io.pcapng import interface_block, section_block
+from kcli.capture.sinks import Sink
 from kcli.capture.tls.layer import TlsLayer
 from kcli.core.capture.draft import Draft
 from kcli.filelike import Stream

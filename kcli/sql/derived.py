@@ -13,10 +13,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from kcli.capture.decoder import DecodeOptions, Sink, decode
+from kcli.capture.decoder import DecodeOptions, decode
 from kcli.capture.filters import ALL
 from kcli.capture.io.capture_file import CaptureFile, is_piped
 from kcli.capture.nothing import NothingReadError, nothing_in
+from kcli.capture.sinks import Sink
 from kcli.errors import InputError, all_of
 from kcli.filelike import name_of
 from kcli.input_names import unicode_name

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from kcli.capture.decoder import CaptureDecoder, DecodeOptions, Sink
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sinks import Values
+from kcli.capture.sinks import Sink, Values
 from kcli.traces.destinations import Destination
 from kcli.traces.spans import Key, Spans, key_of, resource_spans
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.decoder import CaptureDecoder, DecodeOptions, Sink, decode
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions, decode
 from kcli.capture.filters import Choice, chosen
 from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.latency_buckets import bucket_of, middle_of
+from kcli.capture.sinks import Sink
 from kcli.capture.statistics import COLUMNS, Figures, StatisticsRow, StatisticsSink
 from tests.capture.decoding import as_values, pieces, write_lines
 from tests.capture.messages import request, response

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from benchmarks.fetch_capture import write_capture
-from kcli.capture.decoder import CaptureDecoder, Sink
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import Filter
+from kcli.capture.sinks import Sink
 from kcli.errors import InputError
 from kcli.schemas.apikeys import FETCH
 from kcli.sessions.explain import session_dict

@@ -11,10 +11,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from kcli.capture.decoder import CaptureDecoder, Sink
+from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sinks import Sink
 from kcli.capture.tables.column_owner import ColumnOwner
 from kcli.capture.tables.columns import EVERY, TEXT_BYTES, batch_of, event_row, put_exchange, rows_batch, wanted_rows
 from kcli.errors import InputError

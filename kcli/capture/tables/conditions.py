@@ -4,11 +4,12 @@ Exchanges are collected, as the condition is tested for many at once. All of the
 the core read by itself become values only if the condition holds, or the decoder also wants the others.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.io.file_marks import FileMarks
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, learn_names
@@ -20,6 +21,9 @@ from kcli.core.columns.exchange_columns import ExchangeRows
 from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.definition import schema_of
 from kcli.tables.exchanges import EXCHANGE_COLUMNS, fields_of_columns
+
+if TYPE_CHECKING:
+    from kcli.capture.decoder import CaptureDecoder
 
 ROWS = 20_000  # most rows to collect
 

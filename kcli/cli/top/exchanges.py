@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kcli.capture.decoder import DecodeOptions, Sink, decode
+from kcli.capture.decoder import DecodeOptions, decode
 from kcli.capture.filters import mentions
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sinks import Sink
 from kcli.cli.decode.pcap.table import ExchangeTable, api_text, milliseconds, words_of
 from kcli.cli.decode.pcap.table import sizes as packet_sizes
 from kcli.cli.decode.pcap.tree import tree

@@ -7,12 +7,13 @@ from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kcli.capture.decoder import CaptureDecoder, DecodeOptions, Sink
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.filters import ALL, Filter
 from kcli.capture.io.files import FOREVER
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.capture.kafka.record_fields import WITH_RECORDS
+from kcli.capture.sinks import Sink
 from kcli.capture.tables.columns import put_exchange
 from kcli.capture.tables.selected_fields import fields_of
 from kcli.core.capture.tcp_facts import TcpFacts

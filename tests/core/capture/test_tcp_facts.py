@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kcli.capture.decoder import CaptureDecoder, Sink
+from kcli.capture.decoder import CaptureDecoder
+from kcli.capture.sinks import Sink
 from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, TcpFacts
 from tests.capture.wires import ACK, MILLISECOND, RST, SYN, Packet, Wire, pcap
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from kcli.capture.decoder import Sink, decode
+from kcli.capture.decoder import decode
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.sinks import Sink
 from tests.capture.messages import metadata, produce
 from tests.capture.wires import ACK, MILLISECOND, RST, SAMPLES, SYN, Packet, Wire, packets_of, pcap, rebuilt, split
 from tests.oracle.tcp.reassembly import ahead

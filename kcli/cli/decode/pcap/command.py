@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from kcli.capture.decoder import CaptureDecoder, DecodeOptions, Sink
+from kcli.capture.decoder import CaptureDecoder, DecodeOptions
 from kcli.capture.io.capture_files import captures_in
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.sinks import LineSink, Values
+from kcli.capture.sinks import LineSink, Sink, Values
 from kcli.cli.options.filter import FilterCommand, filter_of, filter_options, note_no_match, say_nameless, words_of
 from kcli.cli.options.inputs import (
     dialect_option,

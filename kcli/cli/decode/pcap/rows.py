@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from kcli.capture.decoder import CaptureDecoder, Sink, with_failures
+from kcli.capture.decoder import CaptureDecoder, with_failures
 from kcli.capture.filters import count_ids
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
+from kcli.capture.sinks import Sink
 from kcli.cli.decode.pcap.table import MOST_SPEAKERS, ExchangeTable, ExchangeWords, Speaker, sizes, words_of
 from kcli.errors import UsageError
 from kcli.grammar import messages
