@@ -68,14 +68,6 @@ WHERE (client_id, address) IN (SELECT (client_id, address) FROM client_uses WHER
 """
 
 
-def folded(
-    ask: Ask, query: str, keys: Sequence[str], order: Sequence[str], make: Callable[[Iterator[Row]], Iterable[Any]]
-) -> Iterator[tuple[Any, ...]]:
-    """Call `make` with the rows of each key, in order, as `incremental_tables.fold` does with Spark."""
-    for _, rows in groupby(ask(ordered(query, keys, order)), key=itemgetter(*keys)):
-        yield from make(rows)
-
-
 def ordered(query: str, keys: Sequence[str], order: Sequence[str]) -> str:
     """Return the query with its rows sorted by key, then by `order`."""
     by = ", ".join(f"{name} NULLS FIRST" for name in (*keys, *order))
@@ -95,8 +87,9 @@ def leader_changes(ask: Ask) -> Iterator[tuple[Any, ...]]:
 
 
 def quorum(ask: Ask) -> Iterator[tuple[Any, ...]]:
-    """Yield rows of `quorum`."""
-    return folded(ask, PARTS, SNAPSHOT_KEYS, ["answered_ns"], snapshots)
+    """Yield rows of `quorum`: of each key in order, as `incremental_tables.fold` makes them with Spark."""
+    for _, rows in groupby(ask(ordered(PARTS, SNAPSHOT_KEYS, ["answered_ns"])), key=itemgetter(*SNAPSHOT_KEYS)):
+        yield from snapshots(rows)
 
 
 def judged_clients(ask: Ask, where: str = "") -> Iterator[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from kcli.rules.captured_times import OTHER_UNIT
 from kcli.rules.rule import OF_TOPIC, Rule
 
+ONE_UNIT = "CASE WHEN count(unit) = count(*) AND min(unit) = max(unit) THEN min(unit) END"  # of all rows
 # A connection belongs to one process, with one clock; connections with few batches count together. A mirror that is
 # behind writes old timestamps, too, and all about as old; but the difference drifts as it catches up or falls behind.
 # Timestamps in another unit than milliseconds drift, too, but are the packets' times in that unit.
@@ -22,7 +23,7 @@ skewed AS (
   SELECT client_id, topic, count(*) AS batches, min(ahead) AS least, max(ahead) AS most,
          percentile_approx(ahead, 0.5) AS ahead_seconds, percentile_approx(ahead, 0.1) AS p10,
          percentile_approx(ahead, 0.9) AS p90, corr(ahead, ns / 1e9) AS drift, min(ns) AS first_ns, max(ns) AS last_ns,
-         CASE WHEN count(unit) = count(*) AND min(unit) = max(unit) THEN min(unit) END AS unit
+         {ONE_UNIT} AS unit
   FROM stamped
   WHERE topic IS NOT NULL
   GROUP BY client_id, topic, connection
@@ -33,7 +34,7 @@ refused AS (
 skewed_topics AS (
   SELECT client_id, topic, sum(batches) AS batches, min(least) AS least, max(most) AS most,
          min_by(ahead_seconds, abs(ahead_seconds)) AS ahead_seconds, min(first_ns) AS first_ns, max(last_ns) AS last_ns,
-         CASE WHEN count(unit) = count(*) AND min(unit) = max(unit) THEN min(unit) END AS unit
+         {ONE_UNIT} AS unit
   FROM skewed
   WHERE batches >= 5 AND abs(ahead_seconds) >= 600 AND p90 - p10 <= greatest(60, 0.02 * abs(ahead_seconds))
     AND (p90 - p10 < 1 OR abs(drift) < 0.8 OR unit IS NOT NULL

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.capture.kafka.bodies import Bodies
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
 from kcli.cli.decode.slip_hints import SlipNamer
@@ -17,6 +16,7 @@ from kcli.grammar.secrets import hide_header, hide_span
 from kcli.grammar.words.trace import Span
 
 INDENT = "  "
+Codecs = tuple[MessageCodec, MessageCodec]  # of the header and the body
 
 
 def tree(item: Exchange | Event, slips: SlipNamer, room: int | None = None) -> Iterator[str]:
@@ -31,8 +31,7 @@ def tree(item: Exchange | Event, slips: SlipNamer, room: int | None = None) -> I
     api_text = f"{item.bodies.name(item.api_key) or f'key {item.api_key}'} v{item.api_version}"
     number = f"correlation id {item.correlation_id}"
     yield f"{item.timestamp} {item.connection} {api_text} request, {number}, {item.request_bytes:,} bytes"
-    header, body = item.bodies.codecs(item.request_frame)
-    yield from message(item.request_frame, header, body, item.bodies, slips, {}, room, item.cut.request)
+    yield from message(item, item.request_frame, item.bodies.codecs(item.request_frame), slips, room, {})
     if item.response_frame is None:
         yield "no response" if item.cut.response is None else "response lost"
     else:
@@ -50,22 +49,17 @@ def response(item: Exchange, frame: bytes, slips: SlipNamer, room: int | None) -
             header = messages.data("ResponseHeader", 0, item.bodies.dialect)
         body = guarded(messages.unknown("response", item.api_key, item.api_version))
     request_api = {"api": str(item.api_key), "api_version": item.api_version}
-    yield from message(frame, header, body, item.bodies, slips, request_api, room, item.cut.response)
+    yield from message(item, frame, (header, body), slips, room, request_api)
 
 
-def message(  # noqa: PLR0913
-    frame: bytes,
-    header: MessageCodec,
-    body: MessageCodec,
-    bodies: Bodies,
-    slips: SlipNamer,
-    request_api: dict[str, Any],
-    room: int | None,
-    cut: int | None,
+def message(
+    item: Exchange, frame: bytes, codecs: Codecs, slips: SlipNamer, room: int | None, request_api: dict[str, Any]
 ) -> Iterator[str]:
-    """Yield the lines of a message. request_api: of the request that a response answers. cut: the message's size on
-    the wire, if the snapshot length cuts it off.
+    """Yield the lines of a message of an exchange. request_api: of the request that a response answers; {} for a
+    request.
     """
+    header, body = codecs
+    bodies, cut = item.bodies, item.cut.response if request_api else item.cut.request
     spans: list[Span] = []
     failure = ""
     try:
