@@ -12,8 +12,8 @@ from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
+from kcli.capture.name_choice import Wanted, api_keys, error_choice, is_pattern, leaves_out, matches
 from kcli.capture.tables.field_paths import TOPICS
-from kcli.capture.wanted import Wanted, api_keys, error_choice, is_pattern, leaves_out, matches
 from kcli.errors import UsageError
 from kcli.grammar.topic_ids import TOPIC_NAME
 from kcli.jsontext import loads
@@ -98,7 +98,7 @@ class Condition(Protocol):
 class Filter:
     """The default: everything passes. since, until: ns since 1970, compared with the request's time.
 
-    client_id, topic: a name, list or pattern (see `kcli.capture.wanted`). connection: the same, or a part of
+    client_id, topic: a name, list or pattern (see `kcli.capture.name_choice`). connection: the same, or a part of
     "server-client". error: codes. slower_than: latency in ns. where: a condition, which `wants` takes to hold, as it is
     tested for many exchanges at once (see `kcli.capture.tables.conditions`).
     """

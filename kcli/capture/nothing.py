@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kcli.capture.counters import Tally
-from kcli.capture.unread import fragment_phrases, unread_phrases
+from kcli.capture.other_packets import fragment_phrases, unread_phrases
 from kcli.counting import bytes_text, counted
 from kcli.errors import InputError
 

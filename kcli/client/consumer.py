@@ -22,7 +22,7 @@ from kcli.schemas.apikeys import FETCH
 from kcli.schemas.errors import error_name, is_retriable
 from kcli.schemas.field_codes import Isolation, names_of
 from kcli.sessions.client import ClientSession
-from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
 from kcli.sessions.values import FetchRequest, Partition, Position
 
 REMOTE_DIALECT = "kip-1018"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, TOPIC_IDS_SINCE, FetchExchange
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
 
 ISOLATION_SINCE, LOG_START_SINCE, LEADER_EPOCH_SINCE, RACK_SINCE, LAST_EPOCH_SINCE = 4, 5, 9, 11, 12

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.capture.wanted import is_pattern, matches
+from kcli.capture.name_choice import is_pattern, matches
 from kcli.client.cluster import Client
 from kcli.client.consumer import ISOLATION, Consumer
 from kcli.client.topics import ask_offsets, is_missing

@@ -13,7 +13,7 @@ from kcli.errors import BrokerError, NetworkError
 from kcli.schemas.apikeys import CREATE_TOPICS, LIST_OFFSETS
 from kcli.schemas.errors import error_code, error_name, is_retriable
 from kcli.schemas.field_codes import Isolation, OffsetTime
-from kcli.sessions.trace import Key
+from kcli.sessions.fetch_exchange import Key
 
 UNKNOWN_TOPIC, TOPIC_EXISTS = error_code("UNKNOWN_TOPIC_OR_PARTITION"), error_code("TOPIC_ALREADY_EXISTS")
 # The node ids of each partition's replicas by topic, the leader first.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kcli.capture.captured_time import CapturedTime
 from kcli.capture.decoder import DecodeOptions
 from kcli.capture.kafka.clock import instant
+from kcli.capture.name_choice import matches
 from kcli.capture.names import counted_by, names_by
-from kcli.capture.wanted import matches
 from kcli.finding import Finding
 from kcli.input_names import STDIN
 

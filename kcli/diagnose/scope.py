@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kcli.capture.kafka.clock import instant
-from kcli.capture.wanted import matches
+from kcli.capture.name_choice import matches
 from kcli.diagnose.store import FactStore
 from kcli.finding import Finding
 
@@ -13,7 +13,7 @@ from kcli.finding import Finding
 class Scope:
     """The choice of findings; None: all. Rules still compare with facts about other names and times.
 
-    group, client, topic: a name, list or pattern (see `kcli.capture.wanted`).
+    group, client, topic: a name, list or pattern (see `kcli.capture.name_choice`).
     since, until: ns since 1970, compared with the time of a finding's evidence; a finding without times passes.
     """
 

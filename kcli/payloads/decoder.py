@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, get_args
 
-from kcli.capture.wanted import matches
+from kcli.capture.name_choice import matches
 from kcli.errors import NetworkError, UsageError
 from kcli.extras import require
 from kcli.grammar.secrets import redacted

@@ -11,13 +11,13 @@ from kcli.errors import UsageError
 from kcli.pipeline.context import Options, Progress, RunContext, RunEngine
 from kcli.pipeline.entry import Entry
 from kcli.pipeline.fact_tables import facts_mark
-from kcli.pipeline.holding import holding
 from kcli.pipeline.journal import Journal, fingerprint, unfounded_notes
 from kcli.pipeline.lineage import put_lineage
+from kcli.pipeline.output_lock import holding
 from kcli.pipeline.packets.decoding import Decoded
 from kcli.pipeline.packets.shuffle import ShuffledRange
 from kcli.pipeline.redo import LateError, Marked, Task, again, first_times, from_run_on, is_late, since, unchanged
-from kcli.pipeline.rows.naming import LearnedNames, texts_of
+from kcli.pipeline.rows.topic_name_fill import LearnedNames, texts_of
 from kcli.pipeline.stages import Stages
 from kcli.pipeline.storage import StoragePath, StoredFile, gather
 from kcli.pipeline.tables import RECORDS, TABLES
@@ -80,7 +80,7 @@ def run_pipeline(
 def run_held(
     engine: RunEngine, inputs: Sequence[str | StoredFile], options: Options, progress: Progress = quiet
 ) -> Summary:
-    """Do the same for a caller that holds the output (`kcli.pipeline.holding`)."""
+    """Do the same for a caller that holds the output (`kcli.pipeline.output_lock`)."""
     journal = Journal(options.output, options.table_format)
     journal.recover()
     options = with_sample(journal, with_records(journal, options))

@@ -19,7 +19,7 @@ from kcli.pipeline.derived.facts_task import (
     judging_task,
 )
 from kcli.pipeline.derived.incremental_tables import AsRead, RunFiles
-from kcli.pipeline.rows.naming import LearnedNames, texts_of
+from kcli.pipeline.rows.topic_name_fill import LearnedNames, texts_of
 from kcli.pipeline.spark import hand_out
 from kcli.pipeline.writing import WrittenFile
 

@@ -20,8 +20,8 @@ from kcli.pipeline.packets.shards import Shard, deal, split
 from kcli.pipeline.packets.shuffle import Dealing, ShuffledRange, grouped, shuffle_ranges
 from kcli.pipeline.packets.windows import Heavy, Window
 from kcli.pipeline.rows.fetch_positions import Completion, go_on
-from kcli.pipeline.rows.naming import LearnedNames
 from kcli.pipeline.rows.row_source import EVERY_TABLE
+from kcli.pipeline.rows.topic_name_fill import LearnedNames
 from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.pipeline.tables import RECORDS
 

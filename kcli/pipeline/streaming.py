@@ -74,7 +74,7 @@ def stream(
     """Run until interrupted, or until no capture came for `watch.idle` seconds. Raises the errors of a run.
 
     report: called with the summary of each run. Returns the summary of all. The caller holds the output
-    (`kcli.pipeline.holding`).
+    (`kcli.pipeline.output_lock`).
     """
     spark.dataSource.register(CaptureList)
     engine, total = SparkEngine(spark), Summary()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kcli.capture.wanted import api_keys
+from kcli.capture.name_choice import api_keys
 from kcli.errors import InputError, UsageError
 from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kcli.schemas.catalog import catalog

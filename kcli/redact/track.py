@@ -6,7 +6,7 @@ from kcli.capture.kafka.connection import CapturedConnection
 from kcli.capture.tls.layer import ENOUGH, TlsLayer
 from kcli.grammar.files import network
 from kcli.redact.batches import BLANK
-from kcli.redact.draft import MADE, DraftPacket, Extents
+from kcli.redact.draft_packets import MADE, DraftPacket, Extents
 
 PUSH = 8  # a flag of TCP
 AGAIN = 2  # bytes in a segment that repeats some: with only one it would look like a keep-alive

@@ -19,7 +19,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kcli.sessions.draft_trace import UUID_MISMATCH
+from kcli.sessions.draft_exchange import UUID_MISMATCH
 from kcli.sessions.rules import RULES, Reported
 from kcli.sessions.values import Partition, Position, Result
 

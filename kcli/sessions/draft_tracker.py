@@ -10,9 +10,9 @@ from collections import OrderedDict
 from kcli.counting import counted
 from kcli.sessions import full_checks, incremental_checks
 from kcli.sessions.epochs import NO_SESSION
+from kcli.sessions.fetch_exchange import FetchExchange
 from kcli.sessions.registry import REMEMBERED, SessionRegistry
 from kcli.sessions.session import ObservedSession
-from kcli.sessions.trace import FetchExchange
 
 # (server, fetcher of a uuid there: a follower's replica id or a consumer's client id)
 Fetcher = tuple[str, int | str]

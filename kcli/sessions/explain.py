@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcli.capture.kafka.clock import instant
-from kcli.sessions.draft_trace import error_name
+from kcli.sessions.draft_exchange import error_name
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.session_findings import name_of

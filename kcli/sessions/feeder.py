@@ -11,9 +11,9 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError, UsageError
 from kcli.grammar.codec import TRAILING
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
-from kcli.sessions.draft_trace import FETCHES, read_fetch
+from kcli.sessions.draft_exchange import FETCHES, read_fetch
+from kcli.sessions.fetch_exchange import FetchExchange, require_types
 from kcli.sessions.offsets import OFFSET_APIS
-from kcli.sessions.trace import FetchExchange, require_types
 from kcli.sessions.tracker import Tracker
 
 ENDS = re.compile(r"^(.+?:\d+)-(.+?:\d+)")

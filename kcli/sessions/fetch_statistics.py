@@ -1,7 +1,7 @@
 """Statistics of a session's fetches, captured or live, that `kcli.sessions.comparison` compares.
 
 recorder = Recorder("session 118273", client_id="checkout-1")
-recorder.add(exchange, names)              # a kcli.sessions.trace.FetchExchange
+recorder.add(exchange, names)              # a kcli.sessions.fetch_exchange.FetchExchange
 recorder.report().as_dict()
 """
 
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from kcli.schemas.errors import error_name
 from kcli.sessions.epochs import EPOCH_MISMATCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
-from kcli.sessions.figures import LatencyHistogram
+from kcli.sessions.fetch_exchange import FetchExchange
+from kcli.sessions.latency_histogram import LatencyHistogram
 from kcli.sessions.rules import Kind, kind_of
-from kcli.sessions.trace import FetchExchange
 
 # Errors of a session that is gone, or in another state than the fetcher's.
 FAULTS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH)

@@ -3,11 +3,11 @@
 from collections import Counter
 
 from kcli.counting import counted
-from kcli.sessions.draft_trace import UUID_MISMATCH, error_name
+from kcli.sessions.draft_exchange import UUID_MISMATCH, error_name
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, TOPIC_ID_MISMATCH
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, FetchExchange, Key
 from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import ObservedSession
-from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 
 SESSION_ERRORS = (ID_NOT_FOUND, EPOCH_MISMATCH, TOPIC_ID_MISMATCH, UUID_MISMATCH)
 

@@ -5,11 +5,11 @@ an unknown epoch, position or offset breaks no rule.
 from kcli.core.sessions.fetches import PartitionState
 from kcli.counting import counted
 from kcli.sessions.epochs import EPOCH_MISMATCH, NO_SESSION, TOPIC_ID_MISMATCH
+from kcli.sessions.fetch_exchange import TOPIC_IDS_SINCE, FetchExchange, Key
 from kcli.sessions.full_checks import answered_twice, asked_twice, session_error
 from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.session_findings import name_of
-from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
 
 PATIENCE = 3  # after so many responses in a row that lack records which the broker has, these are late
 BIG_BATCH = 1 << 20  # the largest batch by default, in bytes; topics may allow more

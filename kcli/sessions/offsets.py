@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.schemas.apikeys import LIST_OFFSETS, METADATA, OFFSET_FETCH
 from kcli.schemas.definition import ZERO_UUID
-from kcli.sessions.trace import TOPIC_IDS_SINCE, FetchExchange, Key
+from kcli.sessions.fetch_exchange import TOPIC_IDS_SINCE, FetchExchange, Key
 
 if TYPE_CHECKING:
     from kcli.core.sessions.fetches import HighWatermarks

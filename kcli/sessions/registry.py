@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kcli.sessions.epochs import FINAL_EPOCH, FULL_EPOCH, next_epoch
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, FetchExchange, Key
 from kcli.sessions.fetch_paths import new_kernel
 from kcli.sessions.offsets import Offsets
 from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.session_findings import SessionFinding
-from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange, Key
 
 REMEMBERED = 512  # number of ended sessions that are kept for late fetches and for their successors
 SHARD_IDS = (2**31 - 1) // 8

@@ -17,8 +17,8 @@ from kcli.grammar import messages
 from kcli.schemas.apikeys import FETCH
 from kcli.schemas.catalog import catalog
 from kcli.schemas.definition import ZERO_UUID
-from kcli.sessions.figures import LatencyHistogram
-from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Asked, FetchExchange, Key
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, TOPIC_IDS_SINCE, Asked, FetchExchange, Key
+from kcli.sessions.latency_histogram import LatencyHistogram
 
 CHANGES = 256
 SILENT = 1000  # number of names that are kept of partitions without records, once their session has ended

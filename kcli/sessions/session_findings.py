@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kcli.counting import few_of
-from kcli.sessions.trace import FetchExchange, Key
+from kcli.sessions.fetch_exchange import FetchExchange, Key
 
 
 class SessionRule(NamedTuple):

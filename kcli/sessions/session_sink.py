@@ -9,7 +9,7 @@ from kcli.capture.decoder import CaptureDecoder, DecodeOptions, decode
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.capture.sinks import Sink
-from kcli.sessions.draft_trace import FETCHES
+from kcli.sessions.draft_exchange import FETCHES
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.offsets import OFFSET_APIS
 

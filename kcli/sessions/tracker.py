@@ -24,10 +24,10 @@ from kcli.sessions.epochs import (
     NO_SESSION,
     next_epoch,
 )
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, FetchExchange
 from kcli.sessions.registry import SessionRegistry
 from kcli.sessions.session import FetchStatistics, ObservedSession
 from kcli.sessions.session_findings import SessionFinding
-from kcli.sessions.trace import SESSIONS_SINCE, FetchExchange
 
 QUIET_S = EVICTION_MS / 1000  # a working fetcher is never silent for so long
 IDLE_S = 5 * QUIET_S

@@ -20,9 +20,9 @@ from kcli.errors import InputError
 from kcli.input_names import STDIN, unicode_name
 from kcli.jsontext import loads
 from kcli.pipeline.rows.exchange_columns import ExchangeColumns
-from kcli.pipeline.rows.naming import name_columns
 from kcli.pipeline.rows.partition_columns import PartitionColumns
 from kcli.pipeline.rows.row_source import AT_END, RowSource
+from kcli.pipeline.rows.topic_name_fill import name_columns
 from kcli.pipeline.tables import TABLES
 from kcli.sql.scans import Source
 from kcli.tables.arrays import batch_of_rows, integers, texts

@@ -10,7 +10,7 @@ from kcli.capture.filters import Choice, Filter, chosen, mentions
 from kcli.capture.kafka.error_codes import error_codes
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.wanted import Wanted, matches
+from kcli.capture.name_choice import Wanted, matches
 from kcli.errors import UsageError
 from tests.capture.decoding import as_values, lines_of, pieces, write_lines
 from tests.capture.wires import SAMPLES

@@ -6,7 +6,7 @@ from kcli.records import build_batch
 from kcli.schemas.ranges import Range
 from kcli.sessions.broker import BrokerSessions
 from kcli.sessions.cache import FetchSessionCache
-from kcli.sessions.trace import FetchExchange
+from kcli.sessions.fetch_exchange import FetchExchange
 from kcli.sessions.values import FetchRequest, FetchResponse, Partition, Position, Result
 from tests.client.broker import TOPIC_ID, Body, FakeBroker
 

@@ -4,7 +4,7 @@ from kcli.client import fetch_wire
 from kcli.client.fetch_wire import Limits, request_body, session_response
 from kcli.grammar import messages
 from kcli.schemas.catalog import catalog
-from kcli.sessions.trace import FetchExchange
+from kcli.sessions.fetch_exchange import FetchExchange
 from kcli.sessions.values import FetchRequest, Position
 from tests.replay.sessions.made import fetch
 

@@ -8,7 +8,7 @@ import pytest
 from kcli.pipeline import stages
 from kcli.pipeline.context import Options, RunContext
 from kcli.pipeline.journal import Journal
-from kcli.pipeline.rows.naming import LearnedNames
+from kcli.pipeline.rows.topic_name_fill import LearnedNames
 from kcli.pipeline.run import quiet
 from kcli.pipeline.storage import StoredFile
 from tests.pipeline.outputs import Here

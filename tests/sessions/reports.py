@@ -1,7 +1,7 @@
 """Reports made of captured rows."""
 
+from kcli.sessions.fetch_exchange import FetchExchange
 from kcli.sessions.fetch_statistics import Recorder, SessionReport
-from kcli.sessions.trace import FetchExchange
 from tests.sessions.captured import Row, rows_of
 from tests.sessions.test_incremental_checks import session
 

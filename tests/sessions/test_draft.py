@@ -5,7 +5,7 @@ import random
 import pytest
 
 from kcli.sessions.draft import NO_UUID, DraftBroker, DraftClient, DraftRequest, DraftResponse, new_uuid
-from kcli.sessions.draft_trace import UUID_MISMATCH
+from kcli.sessions.draft_exchange import UUID_MISMATCH
 from kcli.sessions.values import Partition, Position, Result
 
 PARTITIONS: tuple[Partition, ...] = tuple(("t", index) for index in range(4))

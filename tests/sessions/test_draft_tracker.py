@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from kcli.schemas.apikeys import INCREMENTAL_FETCH
-from kcli.sessions.draft_trace import UUID_MISMATCH
+from kcli.sessions.draft_exchange import UUID_MISMATCH
 from kcli.sessions.session_findings import RULES
 from tests.sessions.captured import DATA, Row, follow
 

@@ -15,8 +15,8 @@ from kcli.errors import DecodeError
 from kcli.grammar import messages
 from kcli.grammar.selection.select import Selection, interpreted_rows
 from kcli.schemas.catalog import catalog
+from kcli.sessions.fetch_exchange import FetchExchange
 from kcli.sessions.fetch_paths import REQUEST, RESPONSE, layout, new_kernel
-from kcli.sessions.trace import FetchExchange
 from tests.capture.messages import request, response
 
 SINCE = {

@@ -1,9 +1,9 @@
 """Sessions begin, move and end, and what breaks a rule is counted for the session that it is about."""
 
+from kcli.sessions.fetch_exchange import FetchExchange
 from kcli.sessions.registry import REMEMBERED, SessionRegistry
 from kcli.sessions.session import ObservedSession
 from kcli.sessions.session_findings import SessionFinding
-from kcli.sessions.trace import FetchExchange
 
 
 def fetch(ns: int, granted: int, connection: str = "b:1-c:2", epoch: int = 0, session_id: int = 0) -> FetchExchange:

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from kcli.grammar import messages
+from kcli.sessions.fetch_exchange import FetchExchange
 from kcli.sessions.session import ObservedSession, SessionChange, counts, merged, runs
-from kcli.sessions.trace import FetchExchange
 from tests.sessions.captured import Row, fetches, follow, rows_of
 from tests.sessions.test_incremental_checks import session as session_of
 

@@ -1,5 +1,5 @@
+from kcli.sessions.fetch_exchange import FetchExchange
 from kcli.sessions.session_findings import RULES, SessionFinding, name_of
-from kcli.sessions.trace import FetchExchange
 
 HEADER = {"requestApiKey": 1, "requestApiVersion": 17, "correlationId": 5, "clientId": "c"}
 X = FetchExchange("b:1", "b:1-c:2", HEADER, 1_000_000_000, 2_000_000_000)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kcli.grammar import messages
+from kcli.sessions.fetch_exchange import TOPIC_IDS_SINCE
 from kcli.sessions.session import count_bytes, fetch_sizes
-from kcli.sessions.trace import TOPIC_IDS_SINCE
 
 VERSIONS = range(4, 19)
 

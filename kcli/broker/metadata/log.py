@@ -24,7 +24,7 @@ from kcli.broker.metadata.snapshots import MetadataSnapshots
 from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.net.protocols import ListenerOptions
 from kcli.broker.partition import Partition, Topic
-from kcli.broker.security.state import SecurityState
+from kcli.broker.security.security_state import SecurityState
 from kcli.broker.storage.incoming import read_incoming
 from kcli.broker.storage.log import LogSettings
 from kcli.broker.storage.recovery import open_log

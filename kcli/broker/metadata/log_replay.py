@@ -10,7 +10,7 @@ from kcli.broker.metadata.kraft_records import decode
 from kcli.broker.metadata.topics import Topics
 from kcli.broker.partition import Partition
 from kcli.broker.resource_configs import TABLES
-from kcli.broker.security.state import SecurityState
+from kcli.broker.security.security_state import SecurityState
 from kcli.errors import InputError, KcliError
 from kcli.records.batches import Record, scan
 from kcli.schemas.field_codes import ConfigResource

@@ -25,7 +25,7 @@ from kcli.broker.rebuilt.record_spans import Span
 from kcli.broker.rebuilt.session_capacity import FetchKey
 from kcli.sessions.cache import FetchSessionCache
 from kcli.sessions.epochs import FULL_EPOCH
-from kcli.sessions.trace import Captured, Key, Reported
+from kcli.sessions.fetch_exchange import Captured, Key, Reported
 from kcli.sessions.values import Position
 from kcli.topic_names import lawful_name
 

@@ -33,7 +33,7 @@ from kcli.schemas.apikeys import (
 from kcli.schemas.definition import ZERO_UUID
 from kcli.schemas.field_codes import OffsetTime
 from kcli.sessions.epochs import SHARDS
-from kcli.sessions.trace import SESSIONS_SINCE, Key, topic_of
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, Key, topic_of
 from kcli.topic_names import RAFT_TOPICS
 
 LONGEST = (1 << 31) - 1

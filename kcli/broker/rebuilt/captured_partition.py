@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kcli.broker.partition import FENCED, NOT_LEADER, UNKNOWN_EPOCH, VisibleOffsets
 from kcli.broker.rebuilt.captured_topics import SeenPartition
 from kcli.schemas.errors import error_code
-from kcli.sessions.trace import Reported
+from kcli.sessions.fetch_exchange import Reported
 
 OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")
 OF_EPOCHS = frozenset([FENCED, UNKNOWN_EPOCH, NOT_LEADER])

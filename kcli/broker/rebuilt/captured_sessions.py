@@ -13,7 +13,7 @@ from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.session_capacity import FetchKey
 from kcli.sessions.cached_session import CachedSession
 from kcli.sessions.epochs import FULL_EPOCH, ID_NOT_FOUND
-from kcli.sessions.trace import TOPIC_IDS_SINCE, Captured, Key
+from kcli.sessions.fetch_exchange import TOPIC_IDS_SINCE, Captured, Key
 from kcli.sessions.values import FetchRequest, Position
 from kcli.topic_names import lawful_name
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kcli.broker.clock import Clock
 from kcli.broker.security.listener_configs import ListenerConfigs
-from kcli.broker.security.outcome import OTHER_NAME, Exchange, LoginError
+from kcli.broker.security.mechanism import OTHER_NAME, Exchange, LoginError
 from kcli.broker.security.scram import NAMES, Credential, ScramServer
 from kcli.errors import UsageError
 from kcli.schemas.apikeys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kcli.broker.security.outcome import Exchange, LoginError
+from kcli.broker.security.mechanism import Exchange, LoginError
 from kcli.client.jaas import LoginModule
 from kcli.client.web_address import path_of
 from kcli.errors import InputError, UsageError

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
-from kcli.broker.security.state import Entity
+from kcli.broker.security.security_state import Entity
 from kcli.client.address import is_ip_address
 
 USER, CLIENT, IP = "user", "client-id", "ip"

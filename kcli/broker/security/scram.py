@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kcli.broker.security.outcome import OTHER_NAME, Exchange, LoginError
+from kcli.broker.security.mechanism import OTHER_NAME, Exchange, LoginError
 
 # Kafka's numbers of the mechanisms.
 SHA_256, SHA_512 = 1, 2

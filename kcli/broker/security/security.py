@@ -13,7 +13,7 @@ from kcli.broker.security.principal_rules import read_rules, user_of
 from kcli.broker.security.protection import Protection
 from kcli.broker.security.quotas import Quotas
 from kcli.broker.security.scram import NAMES, credential_for
-from kcli.broker.security.state import Row, SecurityState, scram_record
+from kcli.broker.security.security_state import Row, SecurityState, scram_record
 from kcli.errors import UsageError
 
 MAPPING = "ssl.principal.mapping.rules"

@@ -1,4 +1,4 @@
-"""Errors of requests to the transaction coordinator."""
+"""Attempts of requests to the transaction coordinator: their results, or the error codes of their refusals."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from kcli.capture.decoder import CaptureDecoder
 from kcli.capture.filters import count_ids
 from kcli.capture.kafka.exchange import Exchange
+from kcli.capture.name_choice import matches
 from kcli.capture.sinks import Sink
-from kcli.capture.wanted import matches
 from kcli.core.codec.values import uuid_bytes
 from kcli.errors import UsageError
 from kcli.grammar import messages

@@ -13,7 +13,7 @@ import click
 
 from kcli.capture.filters import ALL, Choice, Filter, chosen
 from kcli.capture.kafka.clock import instant, parse_duration, parse_local_instant
-from kcli.capture.wanted import matches
+from kcli.capture.name_choice import matches
 from kcli.cli.options import Command, with_options
 from kcli.cli.options.duration import Milliseconds
 from kcli.cli.options.inputs import read_of

@@ -210,7 +210,7 @@ def manifest_files(inputs: tuple[str, ...], options: dict[str, Any]) -> list[Sto
 
 def run_and_report(inputs: Inputs, output: str, size: int, options: dict[str, Any], check: Check) -> Any:
     """Run, print the summary and write the page of --report; return the summary. size: bytes of captures."""
-    from kcli.pipeline.holding import holding
+    from kcli.pipeline.output_lock import holding
 
     with holding(output, wait=options["wait"], notify=warn):
         with serving_runs(options) as noted:

@@ -23,7 +23,7 @@ HEADINGS = ("run", "ended", "captures", "exchanges", "waiting", "in place of", "
 def held(folder: str) -> Iterator[None]:
     """Hold an output folder. Raises InputError if it has no tables. Raises HeldError if a run writes to it."""
     require("kcli pipeline", "parquet")
-    from kcli.pipeline.holding import holding
+    from kcli.pipeline.output_lock import holding
     from kcli.pipeline.report import opened
 
     opened(folder)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kcli.capture.kafka.record_fields import MOST_TOPICS
-from kcli.capture.wanted import matches
+from kcli.capture.name_choice import matches
 from kcli.cli.options.filter import words_of
 from kcli.cli.records.sources import RecordGroup
 from kcli.counting import few_of

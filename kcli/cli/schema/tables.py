@@ -214,7 +214,7 @@ def is_number(word: str) -> bool:
 
 
 def side_changes(tables: Catalog, first: str, second: str, names: tuple[str, ...]) -> list[SchemaChange]:
-    from kcli.schemas.sides import between_sides, side_of
+    from kcli.schemas.set_diff import between_sides, side_of
 
     sides = side_of(first, tables), side_of(second, tables)
     wanted = {bare(name) for name in names}

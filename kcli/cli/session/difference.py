@@ -8,8 +8,8 @@ from kcli.cli.terminal.screen import shown
 from kcli.replay.sessions.outcome import Pair
 from kcli.schemas.errors import error_name
 from kcli.sessions.comparison import SessionDifference
+from kcli.sessions.fetch_exchange import Captured, Key
 from kcli.sessions.session_findings import name_of
-from kcli.sessions.trace import Captured, Key
 
 
 def show_differences(found: list[Pair], most: int, names: Mapping[str, str], *, stderr: bool = False) -> None:

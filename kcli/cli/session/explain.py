@@ -29,7 +29,7 @@ from kcli.cli.terminal.lines import print_line
 from kcli.counting import counted, few_of
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
-from kcli.sessions.draft_trace import FETCHES
+from kcli.sessions.draft_exchange import FETCHES
 from kcli.sessions.explain import session_dict, sessionless_dict, when
 from kcli.sessions.feeder import Feeder
 from kcli.sessions.fetch_paths import new_kernel

@@ -34,8 +34,8 @@ from kcli.replay.sessions.positions import MODES
 from kcli.replay.sessions.runner import FetchOptions, FetchReplay, Replayed, replay
 from kcli.replay.topic_mapping import TopicNames, parse_topic_map
 from kcli.sessions.comparison import LEVELS, Level, shown
-from kcli.sessions.draft_trace import DIALECT
-from kcli.sessions.trace import Captured
+from kcli.sessions.draft_exchange import DIALECT
+from kcli.sessions.fetch_exchange import Captured
 
 if TYPE_CHECKING:
     from kcli.broker.rebuilt.rebuild import RebuiltBroker

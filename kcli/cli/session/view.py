@@ -8,7 +8,7 @@ from kcli.cli.terminal.lines import print_line
 from kcli.core.sessions.fetches import Timeline
 from kcli.counting import counted, rounded_bytes
 from kcli.legible import legible
-from kcli.sessions.draft_trace import error_name
+from kcli.sessions.draft_exchange import error_name
 from kcli.sessions.explain import when
 from kcli.sessions.registry import SessionlessFetches
 from kcli.sessions.session import FetchStatistics, ObservedSession

@@ -6,7 +6,7 @@ The closing line has the form of Kafka's kafka-producer-perf-test.
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcli.sessions.figures import LatencyHistogram
+from kcli.sessions.latency_histogram import LatencyHistogram
 
 SHARES = ((50, 0.50), (95, 0.95), (99, 0.99), (99.9, 0.999))
 

@@ -40,7 +40,7 @@ cdef class Draft:
         self.file.close()
 
     def add(self, packet):
-        """Append a packet (kcli.redact.draft.DraftPacket); return the place of its first byte."""
+        """Append a packet (kcli.redact.draft_packets.DraftPacket); return the place of its first byte."""
         cdef DraftHead head
         cdef int64_t place
         cdef bytes data = bytes(packet.data)

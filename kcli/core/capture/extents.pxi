@@ -1,4 +1,4 @@
-# The places of one direction's bytes in a draft: the methods of kcli.redact.draft.Extents.
+# The places of one direction's bytes in a draft: the methods of kcli.redact.draft_packets.Extents.
 
 cdef enum:
     KEPT = 64                    # packets that are filled in, but may be repeated

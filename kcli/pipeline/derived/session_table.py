@@ -259,7 +259,7 @@ def latencies(fetches: FetchStatistics) -> Iterator[float | None]:
 
 def errors_text(fetches: FetchStatistics) -> str | None:
     """Return the number of each error as JSON; None if there were no errors."""
-    from kcli.sessions.draft_trace import error_name
+    from kcli.sessions.draft_exchange import error_name
 
     counted = {error_name(code): count for code, count in sorted(fetches.errors.items())}
     return dumps(counted) if counted else None

@@ -13,7 +13,7 @@ from kcli.calendar import EPOCH, moment_text
 from kcli.errors import InputError, UsageError
 from kcli.jsontext import dumps
 from kcli.pipeline.entry import is_below
-from kcli.pipeline.holding import HeldError
+from kcli.pipeline.output_lock import HeldError
 from kcli.pipeline.schemas import STRICT
 from kcli.pipeline.storage import StoragePath, StoredFile
 from kcli.tables.definition import Table, schema_of

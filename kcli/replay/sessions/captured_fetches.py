@@ -7,9 +7,9 @@ from kcli.capture.kafka.clock import parse_instant
 from kcli.capture.kafka.exchange import Exchange
 from kcli.errors import InputError, UsageError
 from kcli.replay.topic_mapping import TOPIC_LISTS, TopicNames
-from kcli.sessions.draft_trace import FETCHES, read_fetch
+from kcli.sessions.draft_exchange import FETCHES, read_fetch
 from kcli.sessions.feeder import span, understood
-from kcli.sessions.trace import Captured, require_types
+from kcli.sessions.fetch_exchange import Captured, require_types
 
 
 def fetch_of_exchange(item: Exchange, names: TopicNames) -> Captured | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from kcli.replay.engine import Rhythm
 from kcli.replay.sessions.plan import Fetcher, ReplayPlan, ReplayStep
-from kcli.sessions.trace import Captured, Key
+from kcli.sessions.fetch_exchange import Captured, Key
 from kcli.sessions.values import Position
 
 

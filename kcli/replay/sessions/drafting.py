@@ -17,8 +17,8 @@ from kcli.replay.sessions.fetching import Fetching, Stage
 from kcli.replay.sessions.plan import Fetcher, ReplayStep
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.sessions.draft import NO_UUID, DraftClient, DraftRequest, DraftResponse
-from kcli.sessions.draft_trace import DIALECT, FULL_VERSION, plain_response
-from kcli.sessions.trace import Captured
+from kcli.sessions.draft_exchange import DIALECT, FULL_VERSION, plain_response
+from kcli.sessions.fetch_exchange import Captured
 from kcli.sessions.values import Position
 
 

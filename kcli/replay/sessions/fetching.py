@@ -32,8 +32,8 @@ from kcli.schemas.apikeys import FETCH
 from kcli.schemas.errors import error_code
 from kcli.sessions.client import ClientSession
 from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, TOPIC_IDS_SINCE, Captured, Key
 from kcli.sessions.rules import SessionState
-from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE, Captured, Key
 from kcli.sessions.values import FetchRequest, Position
 
 MOVED = tuple(map(error_code, ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")))

@@ -1,7 +1,7 @@
 """The live exchange of one step of a replay, merged if several brokers responded."""
 
 from kcli.replay.sessions.plan import ReplayStep
-from kcli.sessions.trace import Captured
+from kcli.sessions.fetch_exchange import Captured
 
 
 class LiveFetch:

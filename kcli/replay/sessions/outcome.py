@@ -8,8 +8,8 @@ from kcli.replay.sessions.live_fetch import LiveFetch
 from kcli.replay.sessions.plan import Fetcher
 from kcli.replay.sessions.runner import Replayed
 from kcli.sessions.comparison import Level, SessionDifference, compare, is_internal
+from kcli.sessions.fetch_exchange import Captured
 from kcli.sessions.fetch_statistics import Recorder, SessionReport
-from kcli.sessions.trace import Captured
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kcli.sessions.epochs import FINAL_EPOCH, NO_SESSION
-from kcli.sessions.trace import Captured, FetchExchange, Key
+from kcli.sessions.fetch_exchange import Captured, FetchExchange, Key
 from kcli.topic_names import RAFT_TOPICS
 
 RECORDS_BYTES = 4  # index in the reported values of a partition

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from kcli.client.topics import Bounds
 from kcli.schemas.errors import error_code
-from kcli.sessions.trace import FetchExchange, Key
+from kcli.sessions.fetch_exchange import FetchExchange, Key
 
 MODES = ("captured", "earliest", "latest", "relative")
 OFFSET_OUT_OF_RANGE = error_code("OFFSET_OUT_OF_RANGE")

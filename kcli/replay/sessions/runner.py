@@ -15,7 +15,7 @@ from kcli.replay.sessions.plan import Fetcher, ReplayPlan, ReplayStep
 from kcli.replay.sessions.positions import Positions
 from kcli.replay.sessions.target import Target, find_target
 from kcli.replay.topic_mapping import TopicNames
-from kcli.sessions.trace import TOPIC_IDS_SINCE, Captured, Key
+from kcli.sessions.fetch_exchange import TOPIC_IDS_SINCE, Captured, Key
 from kcli.sessions.values import FetchRequest, Position
 from kcli.topic_names import INTERNAL
 

@@ -10,7 +10,7 @@ from kcli.client.cluster import Client
 from kcli.client.topics import Bounds, find_topics, list_offsets
 from kcli.replay.sessions.plan import ReplayPlan
 from kcli.replay.topic_mapping import TopicNames
-from kcli.sessions.trace import TOPIC_IDS_SINCE, Captured, Key
+from kcli.sessions.fetch_exchange import TOPIC_IDS_SINCE, Captured, Key
 from kcli.topic_names import name_fault, renaming
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Container, Mapping
 from typing import Protocol
 
-from kcli.sessions.trace import Key
+from kcli.sessions.fetch_exchange import Key
 from kcli.sessions.values import Position
 
 

@@ -18,7 +18,7 @@ from kcli.capture.kafka.exchange import Exchange
 from kcli.capture.kafka.record_fields import record_fields
 from kcli.replay.produced_batches import counted
 from kcli.schemas.apikeys import END_TXN, PRODUCE
-from kcli.sessions.trace import Key
+from kcli.sessions.fetch_exchange import Key
 
 MOST = 100_000  # the most appends that are remembered
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.wanted import matches
+from kcli.capture.name_choice import matches
 from kcli.redact.rules import words
 from kcli.schemas.apikeys import (
     ADD_PARTITIONS_TO_TXN,

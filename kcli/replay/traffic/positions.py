@@ -11,7 +11,7 @@ from typing import Any
 from kcli.replay.produced_batches import batches_of
 from kcli.replay.topic_mapping import LiveTopics
 from kcli.sessions.epochs import FINAL_EPOCH, FULL_EPOCH
-from kcli.sessions.trace import Key
+from kcli.sessions.fetch_exchange import Key
 
 Body = Mapping[str, Any]
 NAMES = ("topic", "topicId")

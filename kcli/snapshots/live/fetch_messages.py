@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kcli.sessions.trace import TOPIC_IDS_SINCE
+from kcli.sessions.fetch_exchange import TOPIC_IDS_SINCE
 from kcli.snapshots.reading.names import SnapshotId
 from kcli.topic_names import CLUSTER_METADATA, METADATA_ID
 

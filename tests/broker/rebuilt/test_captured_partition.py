@@ -5,7 +5,7 @@ import pytest
 from kcli.broker.partition import VisibleOffsets
 from kcli.broker.rebuilt.captured_partition import Fetched, epoch_behind, state_behind
 from kcli.broker.rebuilt.captured_topics import SeenPartition
-from kcli.sessions.trace import Reported
+from kcli.sessions.fetch_exchange import Reported
 
 OUT_OF_RANGE, NOT_LEADER, FENCED, UNKNOWN_EPOCH, UNKNOWN_ID = 1, 6, 74, 75, 100
 

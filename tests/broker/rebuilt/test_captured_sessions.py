@@ -6,7 +6,7 @@ from kcli.broker.rebuilt.capture_history import CaptureHistory
 from kcli.broker.rebuilt.captured_sessions import CapturedSessions
 from kcli.broker.rebuilt.rebuild import RebuiltBroker
 from kcli.broker.rebuilt.session_capacity import FetchKey, SessionCapacity
-from kcli.sessions.trace import Captured
+from kcli.sessions.fetch_exchange import Captured
 from tests.broker.talk import run, talking
 from tests.replay.sessions.made import fetch
 

@@ -9,8 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from kcli.broker.configs import Configs
+from kcli.broker.security.mechanism import LoginError
 from kcli.broker.security.oauth import OAuthServer, TokenRules
-from kcli.broker.security.outcome import LoginError
 from kcli.client.oauth import OAuthBearer, unsecured_token
 from kcli.errors import InputError, UsageError
 

@@ -10,7 +10,7 @@ from kcli.broker.clock import Clock
 from kcli.broker.configs import Configs
 from kcli.broker.embedded import embedded_broker
 from kcli.broker.security.quotas import FETCHED, SENT, Quotas, Rate
-from kcli.broker.security.state import Entity
+from kcli.broker.security.security_state import Entity
 from kcli.schemas.apikeys import ALTER_CLIENT_QUOTAS, DESCRIBE_CLIENT_QUOTAS, FETCH, PRODUCE
 from kcli.schemas.errors import error_name
 from tests.broker.control.asking import ask, produce

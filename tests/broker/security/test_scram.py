@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from kcli.broker.security.outcome import LoginError
+from kcli.broker.security.mechanism import LoginError
 from kcli.broker.security.scram import SHA_256, Credential, ScramServer, credential_for, credential_of
 from kcli.client.sasl import Scram
 

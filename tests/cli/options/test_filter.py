@@ -12,7 +12,7 @@ import pytest
 
 from kcli.capture.filters import Filter
 from kcli.capture.kafka.clock import SECOND
-from kcli.capture.wanted import Wanted
+from kcli.capture.name_choice import Wanted
 from kcli.cli.main import cli, main
 from kcli.cli.options.filter import FORMS, FilterCommand, filter_of, filter_options, moment, words_of
 from kcli.errors import UsageError

@@ -236,7 +236,7 @@ def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_second_run_says_who_is_at_work(
     samples: Path, tmp_path: Path, no_spark: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from kcli.pipeline.holding import holding
+    from kcli.pipeline.output_lock import holding
 
     words = ["pipeline", "run", "--input", str(samples / "java44-txn.pcap"), "--quiet", "--output", str(tmp_path / "o")]
     with holding(str(tmp_path / "o")):

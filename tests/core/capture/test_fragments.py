@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kcli.capture.kafka.exchange import Exchange
-from kcli.capture.unread import fragment_phrases
+from kcli.capture.other_packets import fragment_phrases
 from tests.capture.decoding import as_values, pieces
 from tests.capture.fragmenting import fragment4, fragment6, fragmented, pieces_of
 from tests.capture.messages import metadata, produce

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator
 from typing import BinaryIO
 
 from kcli.capture.io.pcapng import packet_ends
-from kcli.redact.draft import MADE, DraftPacket
+from kcli.redact.draft_packets import MADE, DraftPacket
 from tests.oracle.redact.headers import set_checksums
 
 # ns, link type, connection, length on the wire, bytes here, where IP, TCP and payload begin, kind

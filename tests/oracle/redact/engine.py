@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kcli.grammar.files import network
-from kcli.redact.draft import DraftPacket
+from kcli.redact.draft_packets import DraftPacket
 from kcli.redact.pseudonyms import Pseudonyms
 from kcli.redact.track import PUSH, ConnectionDraft
 from tests.oracle.redact.draft import CAPTURED, OPENING, Draft

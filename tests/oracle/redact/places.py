@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcli.redact.draft import DraftPacket, Extents
+from kcli.redact.draft_packets import DraftPacket, Extents
 from tests.oracle.redact.draft import Draft
 from tests.oracle.tcp.flows import Flow
 from tests.oracle.tcp.out_of_order import FlowSegment

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kcli.core.capture import draft as core
-from kcli.redact.draft import KEPT, DraftPacket, Extents
+from kcli.redact.draft_packets import KEPT, DraftPacket, Extents
 from tests.oracle.redact import draft as module
 from tests.oracle.redact.draft import CAPTURED, Draft
 

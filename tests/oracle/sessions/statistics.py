@@ -1,6 +1,6 @@
 """The state of each partition and the statistics of each session: the oracle of `kcli.core.sessions.fetches`."""
 
-from kcli.sessions.trace import Asked, Key, Reported
+from kcli.sessions.fetch_exchange import Asked, Key, Reported
 
 HISTORY = 2
 SHARED = -2

@@ -23,9 +23,9 @@ from kcli.pipeline.formats import delta
 from kcli.pipeline.formats.delta import row_of
 from kcli.pipeline.formats.delta_log import DeltaLog
 from kcli.pipeline.formats.runs import format_of
-from kcli.pipeline.holding import HeldError
 from kcli.pipeline.journal import Journal
 from kcli.pipeline.local_engine import LocalEngine
+from kcli.pipeline.output_lock import HeldError
 from kcli.pipeline.run import run_pipeline
 from kcli.pipeline.schemas import arrow_schema, filed_schema
 from kcli.pipeline.storage import StoragePath

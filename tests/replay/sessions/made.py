@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcli.sessions.trace import Captured
+from kcli.sessions.fetch_exchange import Captured
 
 Parts = dict[tuple[str, int], int]
 

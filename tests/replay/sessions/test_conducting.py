@@ -10,7 +10,7 @@ from kcli.replay.sessions.outcome import pairs
 from kcli.replay.sessions.plan import make_plan
 from kcli.replay.sessions.runner import FetchOptions, FetchReplay, replay
 from kcli.replay.topic_mapping import TopicNames
-from kcli.sessions.trace import Captured, Key
+from kcli.sessions.fetch_exchange import Captured, Key
 from kcli.sessions.values import Position
 from tests.client.broker import running
 from tests.client.fetchable import FetchableBroker

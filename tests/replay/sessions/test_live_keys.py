@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from kcli.replay.sessions.target import LiveKeys, Target
-from kcli.sessions.trace import Key
+from kcli.sessions.fetch_exchange import Key
 from tests.replay.sessions.made import fetch
 
 

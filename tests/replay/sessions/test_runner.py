@@ -9,7 +9,7 @@ from kcli.replay.sessions.plan import make_plan
 from kcli.replay.sessions.runner import FetchOptions, FetchReplay, replay
 from kcli.replay.topic_mapping import TopicNames
 from kcli.sessions.comparison import Level
-from kcli.sessions.trace import Captured
+from kcli.sessions.fetch_exchange import Captured
 from tests.client.broker import running
 from tests.client.fetchable import FetchableBroker
 from tests.replay.sessions.made import fetch

@@ -30,7 +30,7 @@ from kcli.broker.response import Answer, EncodedBody
 from kcli.schemas.errors import error_code
 from kcli.sessions.broker import Fetch
 from kcli.sessions.epochs import EPOCH_MISMATCH, FINAL_EPOCH, ID_NOT_FOUND, NO_SESSION, TOPIC_ID_MISMATCH
-from kcli.sessions.trace import SESSIONS_SINCE, TOPIC_IDS_SINCE
+from kcli.sessions.fetch_exchange import SESSIONS_SINCE, TOPIC_IDS_SINCE
 from kcli.sessions.values import FetchRequest, FetchResponse, Position
 
 WHOLE_FIRST_SINCE, START_OFFSET_SINCE, RAFT_SINCE = 3, 5, 12

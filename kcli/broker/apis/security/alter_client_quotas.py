@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.broker.request import Request
 from kcli.broker.security.quotas import entity_fault, value_fault
-from kcli.broker.security.state import Entity, entity_of, entity_rows
+from kcli.broker.security.security_state import Entity, entity_of, entity_rows
 from kcli.schemas.errors import error_code
 
 

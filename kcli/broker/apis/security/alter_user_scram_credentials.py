@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.broker.request import Request
 from kcli.broker.security.scram import ALGORITHMS, LEAST_ITERATIONS, MOST_ITERATIONS, credential_of
-from kcli.broker.security.state import Row, scram_record
+from kcli.broker.security.security_state import Row, scram_record
 from kcli.records.acceptance import RefusedError
 
 TWICE = "A user credential cannot be altered twice in the same request"

@@ -11,7 +11,7 @@ from kcli.broker.metadata.topics import new_topic_id
 from kcli.broker.request import Request
 from kcli.broker.response import HangUpError
 from kcli.broker.security.acls import Acl, acl_fault, has_unknown, is_concrete
-from kcli.broker.security.state import acl_record
+from kcli.broker.security.security_state import acl_record
 from kcli.schemas.acl_codes import Pattern
 from kcli.schemas.errors import error_code
 

@@ -6,7 +6,7 @@ from kcli.broker.apis.security.create_acls import DISABLED
 from kcli.broker.apis.security.describe_acls import filter_of
 from kcli.broker.request import Request
 from kcli.broker.security.acls import AclFilter
-from kcli.broker.security.state import resource_row, rule_row
+from kcli.broker.security.security_state import resource_row, rule_row
 from kcli.schemas.errors import error_code
 
 

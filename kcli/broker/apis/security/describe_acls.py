@@ -7,7 +7,7 @@ from kcli.broker.apis.security.create_acls import DISABLED
 from kcli.broker.request import Request
 from kcli.broker.response import HangUpError
 from kcli.broker.security.acls import AclFilter, by_resource, has_unknown
-from kcli.broker.security.state import resource_row, rule_row
+from kcli.broker.security.security_state import resource_row, rule_row
 from kcli.schemas.acl_codes import Pattern
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from kcli.capture.counters import Tally
-from kcli.capture.unread import fragment_phrases, unread_phrases
+from kcli.capture.other_packets import fragment_phrases, unread_phrases
 from kcli.cli.terminal.commands import ShownCommand, listed_commands
 from kcli.cli.terminal.unnamed_topics import unnamed_topics
 from kcli.counting import bytes_text, counted, span_text

@@ -8,7 +8,7 @@ import pytest
 from kcli.errors import NetworkError
 from kcli.records import scan
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
-from kcli.sessions.draft_trace import UUID_MISMATCH
+from kcli.sessions.draft_exchange import UUID_MISMATCH
 from tests.broker.talk import DRAFT, batch, run, talking
 
 

@@ -30,7 +30,7 @@ class FetchExchange:
     ns, response_ns: since 1970 (0: unknown); response_ns: None without a response
     request_bytes, response_bytes: on the wire with header and length; 0 if unknown
     asked, forgotten: the request's partitions; reported: the response's; topics in the order of the message
-    draft: it is of KIP-227's third draft (see `draft_trace`)
+    draft: it is of KIP-227's third draft (see `draft_exchange`)
     seated: if the kernel has added the partitions already, their number in each topic; seated_records: their bytes of
       records
     """

@@ -7,7 +7,7 @@ import pytest
 from kcli.errors import UsageError
 from kcli.schemas.catalog import catalog
 from kcli.schemas.diff import SchemaChange
-from kcli.schemas.sides import between_sides, side_of
+from kcli.schemas.set_diff import between_sides, side_of
 from tests.greeting import greeting, newer_metadata
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from kcli.errors import InputError
 from kcli.jsontext import dumps
-from kcli.pipeline import holding as module
-from kcli.pipeline.holding import HeldError, Holder, holding
+from kcli.pipeline import output_lock as module
+from kcli.pipeline.output_lock import HeldError, Holder, holding
 
 CLAIMS = Path("_kcli") / "holders"
 HERE = Holder.current()
@@ -94,7 +94,7 @@ def test_a_run_that_waits_takes_its_turn(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_process_that_has_ended_holds_nothing(tmp_path: Path) -> None:
-    program = "import os, sys; from kcli.pipeline.holding import holding\nwith holding(sys.argv[1]): os._exit(0)"
+    program = "import os, sys; from kcli.pipeline.output_lock import holding\nwith holding(sys.argv[1]): os._exit(0)"
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
     assert len(claims(tmp_path)) == 1
     with holding(str(tmp_path)):

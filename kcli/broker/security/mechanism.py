@@ -1,4 +1,4 @@
-"""Outcomes of a login."""
+"""The base of SASL mechanisms on the server's side, and the error of a login."""
 
 OTHER_NAME = "Authentication failed: Client requested an authorization id that is different from username"
 

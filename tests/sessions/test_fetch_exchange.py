@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from kcli.sessions.trace import FetchExchange, keys_of, records_size
+from kcli.sessions.fetch_exchange import FetchExchange, keys_of, records_size
 
 UUID = "UN81GBVGSGmhiqBEPXpYyw"
 HEADER = {"requestApiKey": 1, "requestApiVersion": 17, "correlationId": 5, "clientId": None}

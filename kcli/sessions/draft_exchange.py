@@ -1,4 +1,4 @@
-"""Exchanges of KIP-227's third draft (dialect kip-227-draft) as the columns of `trace.FetchExchange`.
+"""Exchanges of KIP-227's third draft (dialect kip-227-draft) as the columns of `fetch_exchange.FetchExchange`.
 
 A session of the draft is identified by its uuid, which is its session id here. It has no epochs: a full fetch has 0
 here, any other 1. Partitions are named by topic names.
@@ -10,7 +10,7 @@ from typing import Any
 from kcli.schemas.apikeys import FETCH, INCREMENTAL_FETCH
 from kcli.schemas.catalog import catalog
 from kcli.schemas.errors import ERRORS
-from kcli.sessions.trace import FetchExchange
+from kcli.sessions.fetch_exchange import FetchExchange
 
 DIALECT = "kip-227-draft"
 FETCHES = (FETCH, INCREMENTAL_FETCH)  # APIs that `read_fetch` reads

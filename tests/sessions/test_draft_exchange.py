@@ -1,7 +1,7 @@
 import pytest
 
-from kcli.sessions.draft_trace import is_full, read_full, read_incremental
-from kcli.sessions.trace import FetchExchange
+from kcli.sessions.draft_exchange import is_full, read_full, read_incremental
+from kcli.sessions.fetch_exchange import FetchExchange
 
 
 def exchange(version: int) -> FetchExchange:

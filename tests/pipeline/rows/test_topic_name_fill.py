@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from kcli.pipeline.packets.decoding import Decoded
-from kcli.pipeline.rows.naming import name_topics, names_in, to_name
+from kcli.pipeline.rows.topic_name_fill import name_topics, names_in, to_name
 from kcli.pipeline.writing import TableWriter, WrittenFile, stored_schema
 from kcli.tables.parquet import parquet_writer
 from tests.pipeline.outputs import filled

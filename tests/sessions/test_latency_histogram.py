@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from kcli.sessions.figures import LatencyHistogram
+from kcli.sessions.latency_histogram import LatencyHistogram
 
 
 def test_percentiles_within_a_few_percent() -> None:
