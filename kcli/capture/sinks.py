@@ -1,16 +1,11 @@
 """Sinks for exchanges and events: the base class, and those that keep them as values or write lines of JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcli.capture.kafka.events import Event
 from kcli.capture.kafka.exchange import Exchange, Item
 from kcli.core.codec.sink import Sink as CompiledSink
-
-if TYPE_CHECKING:
-    from kcli.capture.decoder import CaptureDecoder
 
 
 class Sink:
@@ -30,8 +25,8 @@ class Sink:
     overhears: frozenset[int] = frozenset()
     kept = 0
 
-    def begin(self, capture: CaptureDecoder[Any]) -> None:
-        """Prepare for a decoder, before anything is read. `compiled` may be made here."""
+    def begin(self, capture: Any) -> None:
+        """Prepare for a CaptureDecoder, before anything is read. `compiled` may be made here."""
 
     def exchange(self, exchange: Exchange) -> None:
         """Take an exchange that passes the filter."""
@@ -67,7 +62,7 @@ class Values(Sink):
     def __init__(self) -> None:
         self.items: list[Item] = []
 
-    def begin(self, capture: CaptureDecoder[Any]) -> None:
+    def begin(self, capture: Any) -> None:
         self.kept = 0
 
     def exchange(self, exchange: Exchange) -> None:
@@ -97,7 +92,7 @@ class LineSink(Sink):
     def __init__(self, write: Callable[[memoryview], Any] = id, flush: Callable[[], None] | None = None) -> None:
         self.write, self.flush = write, flush
 
-    def begin(self, capture: CaptureDecoder[Any]) -> None:
+    def begin(self, capture: Any) -> None:
         self.capture, self.kept = capture, 0
 
     def exchange(self, exchange: Exchange) -> None:
