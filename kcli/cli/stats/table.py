@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kcli.capture.statistics import Figures
-from kcli.cli.terminal.cells import GAP, cut, cut_start, fit, narrowed, pad, width
+from kcli.cli.terminal.cells import GAP, broken, cut, cut_start, fit, narrowed, pad, width
 from kcli.cli.terminal.columns import left_out_lines
 from kcli.counting import bytes_text, few_of
 from kcli.legible import legible
@@ -49,17 +49,19 @@ def table_lines(
     as many as it takes. below: errors by name that have no column have a line of their own. kept: figures that are
     shown first, and always.
     """
-    columns, left_out = fitted_columns(names, rows, room, kept)
+    columns, left_out = fitted_columns(names, rows, room, kept, below=below)
     yield from column_lines(columns, rows, room, below=below)
     yield from left_out_lines([name for name in left_out if name != BY_NAME or not below], room)
 
 
 def fitted_columns(
-    names: Sequence[str], rows: Sequence[Row], room: int | None, kept: Sequence[str] = ()
+    names: Sequence[str], rows: Sequence[Row], room: int | None, kept: Sequence[str] = (), *, below: bool = False
 ) -> tuple[list[StatisticsColumn], list[str]]:
     """Return the columns that fit, and the titles of the others. See `table_lines`."""
     groups = [group_column(name, rows) for name in names]
     every = figure_columns(rows, kept)
+    if below:  # errors by name are whole there
+        every[-1] = every[-1]._replace(enough=every[-1].size)
     if room is None:
         return [*groups, *every], []
     groups, figures = fitted(groups, every, room)
@@ -158,7 +160,8 @@ def fitted(
     groups: list[StatisticsColumn], figures: list[StatisticsColumn], room: int
 ) -> tuple[list[StatisticsColumn], list[StatisticsColumn]]:
     """Return the columns that fit, with the texts of the groups cut as far as needed."""
-    left = room - sum(min(column.size, 2 * LEAST) for column in groups) - GAP * (len(groups) - 1)
+    reserved = max(2 * LEAST, room // (4 * max(1, len(groups))))  # names of the rows: a quarter of a line, if needed
+    left = room - sum(min(column.size, reserved) for column in groups) - GAP * (len(groups) - 1)
     kept = set[int]()
     for place in sorted(range(len(figures)), key=lambda place: figures[place].rank):
         column = figures[place]
@@ -193,7 +196,7 @@ def column_lines(
         yield fitting((" " * GAP).join(cells).rstrip(), room)
         names = names_text(rows[row][2]) if below and row >= 0 else ""
         if names:
-            yield fitting(INDENT + names, room)
+            yield from (fitting(line, room) for line in broken(names, room, INDENT))
 
 
 def fitting(line: str, room: int | None) -> str:
