@@ -57,7 +57,7 @@ class Scale(NamedTuple):
 
 
 class Dump(NamedTuple):
-    """The lines of a dump with their places in the data, the place of its end if it is told, and what follows."""
+    """The lines of a dump with their offsets. end: of the data, if the dump has it; after: lines after the dump."""
 
     rows: list[tuple[int, Row]]
     end: int | None
@@ -112,8 +112,9 @@ def rows_of(number: int, line: str) -> Iterator[Row]:
 
 
 def scales(lines: list[tuple[int, str]], at: int, first: Row) -> Iterator[Scale]:
-    """Yield how offsets may count: the next line's tells the bytes of the first. An offset other than 0 begins a line;
-    sixteen bytes are in a line after which equal ones were left out, if its offset is no octal one.
+    """Yield the possible scales of offsets. The offset of the next line gives the number of bytes in the first. An
+    offset other than 0 begins a line. A line followed by omitted equal lines has sixteen bytes, unless its offset is
+    octal.
     """
     number, line = lines[at + 1]
     for base in (16, 8, 10):
@@ -157,10 +158,10 @@ def collected(first: Row, lines: list[tuple[int, str]], scale: Scale) -> Dump:
 
 
 def reader_of(dump: Dump, scale: Scale) -> Read | None:
-    """Return what reads the numbers of a dump's lines; None if nothing reads them all.
+    """Return the function that reads the numbers of all of a dump's lines; None if there is none.
 
-    Numbers of several bytes begin with the first in xxd and tcpdump, with the last in od and hexdump. Where a text
-    stands beside them, it decides.
+    Numbers of several bytes are big-endian in xxd and tcpdump, and little-endian in od and hexdump. If the dump also
+    has the bytes as text, the text decides.
     """
     first, width = dump.rows[0][1], min(scale.width, dump.end or scale.width)
     ends = [at for at, _ in dump.rows[1:]] + ([] if dump.end is None else [dump.end])

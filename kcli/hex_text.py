@@ -221,8 +221,8 @@ def joined(strings: list[str]) -> bytes | None:
 
 
 def run_of(text: str) -> str | None:
-    """Return the only long run of pairs of digits in other text: a field of tshark, a line of a log; or those that
-    stand in the same column of each line, as behind a log's times, or below a first line. None for other text.
+    """Return the only long run of pairs of digits in other text, such as a field of tshark or a line of a log; or the
+    runs in the same column of all lines, after a log's times or below a first line. None for other text.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     runs = [found[0] for line in lines for found in RUN.finditer(line)]

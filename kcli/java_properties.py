@@ -55,8 +55,8 @@ def key_end(line: str) -> int:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Read a properties file as a dict, empty if the file does not exist. Raises InputError with the file's name for a
-    text that is no properties' or too long, or another thing than a file.
+    """Read a properties file as a dict, empty if the file does not exist. Raises InputError with the file's name if its
+    text is invalid or too long, or the path is not a file.
 
     White space behind a value is part of it, as in Java, and the encoding is Latin-1.
     """

@@ -41,7 +41,7 @@ class Shape(NamedTuple):
 
 
 def match_fault(fields: Mapping[str, Any], apis: Iterable[ApiVersion]) -> str | None:
-    """Return why no request in any of these versions can have the fields `fields`; None if one can."""
+    """Return why a request can't have these fields in any of these versions; None if it can."""
     fault = None
     for api in apis:
         try:

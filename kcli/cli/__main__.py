@@ -55,7 +55,7 @@ def run() -> None:
         try:
             sys.stderr.flush()
             sys.stdout.flush()
-        except (OSError, ValueError):  # Python says so as it ends
+        except (OSError, ValueError):  # Python reports it when it ends
             sys.exit(code)
         os._exit(code)
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""`kcli check request` and `kcli check batch`: would a broker take it, and with which error?"""
+"""`kcli check request` and `kcli check batch`: would a broker accept it, and if not, with which error?"""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def is_batch(data: bytes) -> bool:
 
 
 def show(found: Iterator[tuple[str, list[RequestVerdict]]], form: str, quiet: bool) -> int:
-    """Print the verdicts; 1: not all are taken."""
+    """Print the verdicts. Return 1 if one of them is a refusal, else 0."""
     refused = False
     for place, verdicts in found:
         for each in verdicts:

@@ -204,7 +204,7 @@ HELP_COMMAND = click.Command("help", callback=print_help)
 def print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    import kcli.core  # noqa: F401  # says so where it was not built
+    import kcli.core  # noqa: F401  # an error if it was not built
     from kcli import __version__
 
     click.echo(f"kcli {__version__} (compiled core)")

@@ -1,4 +1,4 @@
-"""Signals that end a process: what it has for the time being, files that are not done among it, goes before."""
+"""Signals that end a process: its temporary and unfinished files are removed before."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def tidy_up_at_signals() -> None:
 
 
 def repeat_lost_interrupts() -> None:
-    """Send an interrupt again that came where errors are passed over: in a finalizer, in a callback of an import, or
-    while a compiled module starts. The command ran on to its end otherwise, and said that it was done.
+    """Send an interrupt again that Python dropped, because it came in a finalizer, in a callback of an import, or while
+    a compiled module was loaded. Otherwise the command would run to its end and report success.
 
-    Files that are collected behind an error fail once more at what their buffers still hold: said once, by the error
-    itself, as before Python 3.13.
+    When an error has ended a command, the buffers of its files are written once more and fail again. Only the first
+    error is reported, as before Python 3.13.
     """
 
     def on_unraisable(found: sys.UnraisableHookArgs) -> None:
@@ -95,8 +95,8 @@ def on_stop(call: Callable[[], None]) -> None:
 
 
 def end(number: int, _frame: FrameType | None) -> None:
-    """Remove temporary files and folders, and end by the signal, so that whoever has sent it sees that it did. A second
-    one ends the process at once.
+    """Remove temporary files and folders, and end by the signal, so that its sender sees that it had its effect. A
+    second one ends the process at once.
     """
     for each in ENDING:
         signal.signal(each, signal.SIG_DFL)

@@ -53,7 +53,7 @@ SELECT api, role, avg(request_bytes + coalesce(response_bytes, 0)) AS bytes
 FROM calls JOIN roles USING (client_id) WHERE inside(ns) GROUP BY ALL
 """
 TOPICS = "SELECT topic, sum(records) AS records FROM batches WHERE api = 'PRODUCE' AND inside(ns) GROUP BY topic"
-# Errors that clients meet as they start, or agree on a version: which of them is chance.
+# Errors that clients get when they start or negotiate a version; which of them occur is chance.
 STARTING = f"""
 (api = 'API_VERSIONS' AND error = 'UNSUPPORTED_VERSION') OR error = 'MEMBER_ID_REQUIRED'
 OR (error IN {(*COORDINATOR_ERRORS, "CONCURRENT_TRANSACTIONS")} AND age_ns < 5000000000)
@@ -78,7 +78,7 @@ SELECT concat(api, ' of ', role, 's') AS name, list_sort(list(DISTINCT api_versi
 FROM calls JOIN roles USING (client_id) WHERE inside(ns) GROUP BY 1 ORDER BY 3 DESC, 1
 """
 OFFERS = "SELECT api, max(newest_version) AS newest FROM offers GROUP BY api ORDER BY api"
-# Parts of names that each run has anew.
+# Parts of names that differ in each run.
 GENERATED = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+")
 
 

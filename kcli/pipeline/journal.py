@@ -1,7 +1,7 @@
 """The contents of an output folder, run by run. A run is complete or absent, and is done once.
 
     DIR/_kcli/runs/00000001-x/...     files of the present run; files that a run left when it died are removed
-    DIR/_kcli/facts/...               rows of connections from which some tables are made anew
+    DIR/_kcli/facts/...               rows of connections from which some tables are made again
     DIR/_kcli/carried/...             connections that were open at the end of a run
     DIR/<table>/date=.../*.parquet    files of tables; Spark and Arrow pass over names with "_" in front
 

@@ -20,9 +20,9 @@ def read_segment(files: Files) -> Iterator[Batch]:
 
     files: a path, a file opened in binary mode, or several of these; "-" is standard input. A directory stands for its
     .log files, by offset. Memory holds about a megabyte, and the batches that the caller keeps.
-    A batch with a wrong checksum is given, and says so (`crc_valid`). One that is cut at the end, as in a log that is
-    being written, ends the file silently.
-    Raises InputError at the end, when all that could be read was, for files that can't be opened or hold other things.
+    A batch with a wrong checksum is yielded with `crc_valid` False. An incomplete batch at the end, as in a log that is
+    being written, ends the file without an error.
+    Raises InputError for damaged files, other kinds of files, and files that can't be opened, after all readable ones.
     """
     return batches_of(files_of(files, "read_segment"))
 

@@ -1,7 +1,7 @@
 """Replaces the contents of record batches: keys, values and headers. Every size and all else stays.
 
 The contents of a batch are overwritten in place. A compressed batch is decompressed, and compressed again to the same
-size by the same codec (`kcli.redact.folding`). Checksums are computed anew; a wrong one stays wrong.
+size by the same codec (`kcli.redact.folding`). Checksums are computed again; a wrong one stays wrong.
 """
 
 from collections.abc import Callable

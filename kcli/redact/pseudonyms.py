@@ -1,7 +1,7 @@
 """Replaces names and addresses by others of the same length, consistently, by a key.
 
-Equal values stay equal, and different ones stay different. Nobody can reverse the replacement without the key, or
-conclude from one known pair to another:
+Equal values stay equal, and different ones stay different. The replacement can't be reversed without the key, and
+one known pair does not reveal another:
 
 - Addresses: a prefix-preserving permutation as in Crypto-PAn (Xu, Fan, Ammar, Moon: Prefix-Preserving IP Address
   Anonymization, ICNP 2002), but by octets and groups instead of bits, so that a written address keeps its length. Each
@@ -44,7 +44,7 @@ SPELLED = re.compile(r"(/?\[?)(.*?)(\]?)", re.DOTALL)  # an address as Java writ
 
 
 class Pseudonyms:
-    """Replaces names and addresses by a key. key: any bytes; without them, nobody can guess a replacement."""
+    """Replaces names and addresses by a key. key: any bytes; without them, a replacement can't be guessed."""
 
     def __init__(self, key: bytes) -> None:
         self.key = hashlib.blake2b(key).digest()

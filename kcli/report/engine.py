@@ -11,7 +11,7 @@ from kcli.tables.exchange_views import MACROS
 
 
 class ReportEngine(DuckDbSession):
-    """Runs the report's queries over the Parquet files below a folder, or over these.
+    """Runs the report's queries over the Parquet files below a folder. files: only these, by table.
 
     A table without files is empty.
     """

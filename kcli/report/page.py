@@ -27,7 +27,7 @@ def render(
     answers: Answers, title: str, subtitle: str, verdict: Verdict | None = None, seconds: float | None = None
 ) -> str:
     """Return the page on captures or a fleet's tables. verdict: what the answers say, unless one is given. seconds:
-    captured; None: nobody knows.
+    captured; None: unknown.
     """
     return render_page(answers, title, subtitle, verdict or judge(answers), figures(answers, seconds))
 
@@ -56,8 +56,8 @@ def render_page(
 
 
 def said_of_nothing(asked: AnsweredQuestion, answers: Answers) -> str:
-    """Return what an answer without rows means. Where no exchange or response could be read, nobody knows whether
-    there was one.
+    """Return what an answer without rows means: if no exchange or response could be read, it is unknown whether there
+    was one.
     """
     totals = answers.by_name.get("totals")
     for row in () if totals is None else totals.dicts():

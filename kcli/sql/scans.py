@@ -1,4 +1,4 @@
-"""A table that DuckDB reads as a stream of record batches, made anew for each reading."""
+"""A table that DuckDB reads as a stream of record batches, made again for each reading."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -54,7 +54,7 @@ def hourly_query(source: str, *, file: bool) -> str:
 
 
 def hourly_update(source: str, fresh: str, before: str) -> str:
-    """Return SQL for the rows, which are made anew only for the hours of fresh exchanges.
+    """Return SQL for the rows, which are made again only for the hours of fresh exchanges.
 
     source: all exchanges. fresh: the exchanges that were added or removed since the rows `before` were made.
     """

@@ -26,7 +26,7 @@ class ReadBuffers:
         return buffer
 
     def give_back(self, buffer: bytearray) -> None:
-        """Take back a buffer that nobody reads any more."""
+        """Take back a buffer that is no longer in use."""
         if self._size + len(buffer) <= self.most:
             self._spare.append(buffer)
             self._size += len(buffer)

@@ -143,8 +143,8 @@ def always() -> bool:
 class StandardInput(io.RawIOBase):
     """The rest of standard input, whose first bytes may have been read already.
 
-    given_up: nobody waits for more bytes, so a thread that reads them ends; the main thread is interrupted instead.
-    is_worth_waiting: set by commands; waits until there are bytes, and returns False if nobody waits for them.
+    given_up: more bytes are no longer needed, so a thread that reads them ends; the main thread is interrupted instead.
+    is_worth_waiting: set by commands; waits until there are bytes, and returns False if they are no longer needed.
     """
 
     given_up = threading.Event()
@@ -154,7 +154,7 @@ class StandardInput(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
-        """Read the bytes at hand; see io.RawIOBase."""
+        """Read the bytes that are there; see io.RawIOBase."""
         if threading.current_thread() is not threading.main_thread() and not StandardInput.is_worth_waiting():
             return 0
         return cast(io.BufferedReader, sys.stdin.buffer).readinto1(room)

@@ -42,8 +42,8 @@ def give_up_buffer(connection: ConnectionState, d: int, stream: FrameStream) -> 
 def damage(connection: ConnectionState, d: int, count: int, *, cut: bool = False) -> str:
     """Skip the frame that a loss falls into. Return the damaged message's name, as the end of the event's reason.
 
-    cut: the snapshot length cuts the bytes off, so time and length of their packet are known, and thus when the frame
-    is complete. Without it the packet is missing, so that is only known of a frame that goes on behind the loss.
+    cut: the snapshot length cuts off the bytes of a packet whose time and length are known, so that the frame's end is
+    known, too. Otherwise the packet is missing, and the end is known only if the frame continues after the loss.
     """
     stream = connection.streams[d]
     have = len(stream.buffer)

@@ -62,7 +62,7 @@ class Messages:
         return found
 
     def clear(self) -> None:
-        """Begin anew, as records are missing."""
+        """Start again, as records are missing."""
         self.buffer.clear()
 
 

@@ -104,7 +104,7 @@ async def run(
     out: BinaryIO | None,
     kept: FlightRecorder | None,
 ) -> None:
-    """Capture until a signal, or until nobody reads the packets any more.
+    """Capture until a signal, or until no output is open any more.
 
     lookers: the processes that read packets: the view, the watcher for --when, and others. Raises OSError if packets
     can't be saved. Raises InputError if the watcher has ended before.

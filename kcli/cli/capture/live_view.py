@@ -98,7 +98,7 @@ class LiveView:
 
     @property
     def is_over(self) -> bool:
-        """Return whether the process has ended by itself, because it failed or nobody reads its output."""
+        """Return whether the process has ended by itself, because it failed or its output was closed."""
         return self.process.returncode is not None or self._failure is not None
 
     async def __aenter__(self) -> Self:

@@ -24,7 +24,7 @@ USUAL = re.compile(r"Capturing on |File: |Packets |\d+ packets? |.*: (data link 
 
 
 class PacketBlock(NamedTuple):
-    """Whole packets as they stand in a pcap file; time: of the last one, seconds since 1970."""
+    """Whole packets in the format of a pcap file; time: of the last one, seconds since 1970."""
 
     packets: bytes
     time: int
@@ -85,12 +85,12 @@ class PieceReader:
 
 
 class PacketCapture:
-    """A running capture. words: its command line. dropped: packets that the kernel dropped. told: gets their number
-    when more were dropped while it runs (tcpdump says it when it is asked).
+    """A running capture. words: its command line. dropped: packets that the kernel dropped. on_drop: called with
+    their number when it has grown while the capture runs (tcpdump reports it when it is asked).
     """
 
     def __init__(self, words: Sequence[str], on_drop: Callable[[int], None] = lambda count: None) -> None:
-        self.words, self.dropped, self.told = words, 0, on_drop
+        self.words, self.dropped, self.on_drop = words, 0, on_drop
         self.is_tcpdump = Path(words[0]).name == "tcpdump"
         self.reader = PieceReader()
         self._stopped = False
@@ -129,7 +129,7 @@ class PacketCapture:
             found = [int(one or other) for one, other in DROPPED.findall(text)]
             before, self.dropped = self.dropped, found[-1] if found and self.is_tcpdump else sum(found)
             if self.dropped > before and not self._stopped and not errors.at_eof():
-                self.told(self.dropped)
+                self.on_drop(self.dropped)
         return text
 
     async def _poll_counts(self) -> None:

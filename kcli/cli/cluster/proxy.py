@@ -271,7 +271,7 @@ class Serving:
     async def run(self, made: Proxy, change: Callable[[], None] | None) -> None:
         """Serve until a signal; a second signal does not wait for requests in flight.
 
-        A full disk stops the recording, not the traffic. Raises OSError if nobody reads the pipe of the recording.
+        A full disk stops the recording, not the traffic. Raises OSError if the pipe of the recording is closed.
         """
         allow_files()
         async with contextlib.AsyncExitStack() as stack:

@@ -134,7 +134,7 @@ def hides_values(shape: Shape, start: int, options: dict[str, Any]) -> bool:
     try:
         return not options["secrets"] and shape.body(start).guarded
     except DecodeError:
-        return not options["secrets"]  # nobody knows what it is
+        return not options["secrets"]  # it is unknown which message it is
 
 
 def print_json(made: dict[str, Any]) -> None:

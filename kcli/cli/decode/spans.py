@@ -1,4 +1,4 @@
-"""`--format tree` and `hexdump`: each field with its bytes, so that one can see the wrong one."""
+"""`--format tree` and `hexdump`: each field with its bytes, so that a wrong one is visible."""
 
 from collections.abc import Iterator
 from typing import Any

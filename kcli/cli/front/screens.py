@@ -267,7 +267,7 @@ def shown(lines: Iterator[str]) -> int:
 
 
 def next_commands(path: str, *commands: str) -> None:
-    """Print the next commands for a file; {} stands for it in each."""
+    """Print the next commands for a file, whose name replaces {} in each."""
     for line in next_lines([f"kcli {command.format(file_word(path))}" for command in commands], terminal_room(None)):
         print_line(line)
 

@@ -227,7 +227,7 @@ def formulas_option(command: Command) -> Command:
 
 
 def dialect_option(command: Command) -> Command:
-    """Add --dialect (its first name, --schema, goes on working), for every command that reads or writes messages."""
+    """Add --dialect, and its former name --schema, for every command that reads or writes messages."""
     return click.option(
         "--dialect",
         "--schema",

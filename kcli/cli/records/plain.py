@@ -1,7 +1,7 @@
-"""`kcli records` as lines and as Parquet, without a Python object for a record: the core makes them of plain batches.
+"""`kcli records` as lines and as Parquet, made by the core without a Python object for each record.
 
-Where it does not (control batches, messages of magic 0 and 1, aborted transactions, damage), rows go the way of all
-formats, in their order.
+The core does this for plain batches. For others (control batches, messages of magic 0 and 1, aborted transactions,
+damage) rows are made as for all formats, and written in their order.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -129,7 +129,7 @@ class GatheredBatches:
         return True
 
     def drain(self, choice: RecordChoice) -> Iterator[Any]:
-        """Yield the added rows as record batches, and begin anew."""
+        """Yield the added rows as record batches, and start with none."""
         from kcli.records.columns import record_arrays
 
         data, groups, starts = self.data, self.groups, self.starts

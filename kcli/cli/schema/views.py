@@ -109,7 +109,7 @@ def within(versions: Range, all_: Range) -> str:
 def definition(tables: Catalog, message: Message, version: int | None) -> dict[str, Any]:
     """Return a message in the JSON form that Kafka's generator takes; of one version only, if given.
 
-    Its versions are those of the newest release that has it: a draft made of it gives none back that Kafka has dropped.
+    Its versions are those of the newest release that has it, so that a draft made from it has none that Kafka dropped.
     """
     if version is None:
         valid = message.versions if not message.releases else message.releases[-1].versions & message.versions

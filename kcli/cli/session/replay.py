@@ -1,4 +1,4 @@
-"""`kcli fetch-session replay`: the fetch sessions of a capture, run again against a broker and laid side by side."""
+"""`kcli fetch-session replay`: replays the fetch sessions of a capture at a broker, and compares the two."""
 
 from __future__ import annotations
 

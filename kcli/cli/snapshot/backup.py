@@ -129,7 +129,7 @@ def names_of(listing: Listing) -> Iterator[str]:
     """Yield the files to copy, in the order in which a node deletes them."""
     for name, _ in (*listing.segments, *listing.snapshots):
         yield name
-    # Not the indexes: a node that starts on the log makes them anew.
+    # Not the indexes: a node that starts on the log makes them again.
     yield from (name for name in SMALL_FILES if name in listing.others)
 
 

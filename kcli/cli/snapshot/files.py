@@ -1,4 +1,4 @@
-"""The snapshots that commands write: under another name first, so that no reader meets half of one."""
+"""Snapshots that commands write. They have a temporary name until they are complete, so that no reader opens a part."""
 
 from __future__ import annotations
 

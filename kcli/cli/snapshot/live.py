@@ -1,4 +1,4 @@
-"""The metadata of a live quorum: its log, and the snapshot that it goes on from, into a folder and on from there."""
+"""Follows the metadata of a live quorum: fetches its log, and the snapshot before that, into a folder."""
 
 import asyncio
 import re
@@ -101,11 +101,11 @@ class LeaderSearch:
 async def committed(
     client: Client, follower: LogFollower, folder: Path, *, patience: float = inf
 ) -> AsyncIterator[Committed]:
-    """Yield the committed batches of a quorum, piece by piece, without an end; a snapshot on the way goes into the
-    folder first.
+    """Yield the committed batches of a quorum, piece by piece, without an end. A snapshot that replaces the next part
+    of the log is stored in the folder first.
 
-    Without a leader one line says so, once, and the search goes on. Raises NetworkError after `patience` seconds of
-    that.
+    If there is no leader, this prints one line and continues to search. Raises NetworkError after `patience` seconds
+    without one.
     """
     search = LeaderSearch(follower, patience)
     async for result in answers(client, follower):

@@ -192,7 +192,7 @@ def rewriter(loaded: Loaded) -> Callable[[IO[bytes]], object]:
 def carry_out(
     node: RestoredNode, loaded: Loaded, directory: str | None, options: RestoreOptions, *, rewritten: bool
 ) -> None:
-    """Make the node's log directory, with the snapshot written anew or copied. Raises UsageError if there is a log."""
+    """Make the node's log directory with the snapshot, rewritten or copied. Raises UsageError if there is a log."""
     source, provenance = loaded.sources[0], loaded.loader.image.provenance
     name = SnapshotId(provenance.end_offset, provenance.epoch).file_name
     final = node.partition / name

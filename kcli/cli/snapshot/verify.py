@@ -106,7 +106,7 @@ def write(finding: SnapshotFinding, form: str) -> None:
 def across(
     paths: tuple[str, ...], dialect: str | None, problems: list[InputError], one_quorum: bool
 ) -> list[SnapshotFinding]:
-    """Return findings on snapshots of one id at several places. one_quorum: they are said to be of one."""
+    """Return findings on snapshots of one id at several places. one_quorum: they are of one, by the user."""
     from kcli.snapshots.history.replayed import compare_nodes
 
     def look() -> Look:

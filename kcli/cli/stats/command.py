@@ -1,4 +1,4 @@
-"""`kcli stats`: who sent how much of what, how long it took, and what failed."""
+"""`kcli stats`: counts, sizes, latencies and errors of exchanges by client, API, broker and other columns."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO, Self
 
-MOST_WAITING = 128  # pieces; whoever writes more has to wait
+MOST_WAITING = 128  # pieces; a write of more has to wait
 AGAIN_SECONDS = 1.0  # until a full disk is tried again
 
 
@@ -54,7 +54,7 @@ class BackgroundWriter:
 
 
 class PausingWriter(BackgroundWriter):
-    """A BackgroundWriter of whole pieces that goes on when a disk is full: pieces that come meanwhile are left out.
+    """A BackgroundWriter of whole pieces that continues after a full disk: pieces that come meanwhile are dropped.
 
     note: called with a line when writing pauses, and when it resumes. The first piece is the file's beginning: it comes
     before any other, however late. Only a closed pipe is a failure.

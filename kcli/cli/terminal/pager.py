@@ -71,7 +71,7 @@ class PagedFile(NamedFile):
             rest = rest[super().write(rest) :]
 
     def start(self) -> None:
-        """Start the pager with the held output; go on without one if it can't start."""
+        """Start the pager with the held output; continue without one if it can't start."""
         import subprocess
 
         for call in self.at_start:
@@ -109,7 +109,7 @@ current: PagedFile | None = None
 
 @contextlib.contextmanager
 def paging() -> Iterator[None]:
-    """Page standard output, where it is a terminal of somebody who can turn pages."""
+    """Page standard output if it is a terminal, and standard input is one for the pager's keys."""
     global current
     rows = terminal_rows()
     words = pager_words() if rows else []  # a start without a terminal is spared the search for a pager

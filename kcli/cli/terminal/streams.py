@@ -25,7 +25,7 @@ def write_all(out: BinaryIO, pieces: Sequence[memoryview]) -> None:
 
 
 class Notes(io.FileIO):
-    """Standard error. If it can't be written, a command goes on, and ends as it would have."""
+    """Standard error. A failed write has no effect on the command."""
 
     def write(self, data: Any) -> int:
         try:

@@ -22,7 +22,7 @@ from kcli.schemas.model import WIDTHS
 WIDTH_TYPES = ("int8", "int16", "int32", "int64")
 EXTRA = "_again"  # the name of the second of a field that is there twice; Kafka has no such name
 SECTION = LengthPrefixed("bytes", nullable=True, compact=True)  # null is the byte of an empty tag section
-MOST_WORDS = 200_000  # words of all grammars that are tried, each made anew; Kafka's messages need up to 34,000
+MOST_WORDS = 200_000  # words of all grammars that are tried, each made again; Kafka's messages need up to 34,000
 COST = 0.5  # as oddness: one slip explains less than many
 
 

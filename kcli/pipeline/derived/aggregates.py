@@ -47,7 +47,7 @@ def snapshots(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
 
 
 def make_clients(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Check clients against the newest release, as `kcli audit` does. The table is made anew each time, as a client
+    """Check clients against the newest release, as `kcli audit` does. The table is made again each time, as a client
     consists of all its connections.
     """
     frame = gathered.frame("client_uses")

@@ -28,7 +28,7 @@ def traffic_query(sources: Iterable[str]) -> str:
 
 
 def make_connections(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Make all connections anew, with Spark SQL."""
+    """Make all connections again, with Spark SQL."""
     found = {name: gathered.frame(name) for name in PARTS} | {"exchanges": gathered.unsummed("connection_sums")}
     frames: dict[str, Any] = {name: frame for name, frame in found.items() if frame is not None}
     if not frames:

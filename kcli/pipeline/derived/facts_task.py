@@ -66,7 +66,7 @@ def facts_tasks(
     files: Files, folder: str, read: AsRead, count: int = 1, hours: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> list[FactsTask]:
     """Return the tasks that make all tables: `count` tasks, but at most one for each part. hours: see `hours_before`;
-    if empty, all of `hourly` is made anew.
+    if empty, all of `hourly` is made again.
     """
     named = read_files(files) | {table: tuple(uris) for table, uris in hours.items()}
     dealt = [tuple(PARTS)[number::count] for number in range(min(count, len(PARTS)))]
@@ -85,7 +85,7 @@ def read_files(files: Files) -> dict[str, Sequence[str]]:
 
 def hours_before(context: RunContext) -> dict[str, Sequence[str]]:
     """Return the files from which `hourly` is updated: its rows from the last run, and the exchanges added or removed
-    since. Empty if all is made anew.
+    since. Empty if all is made again.
     """
     journal = context.journal
     before = journal.passed(HOURLY.name)

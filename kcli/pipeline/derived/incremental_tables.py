@@ -1,7 +1,7 @@
 """The tables about several connections, made from the facts of all runs, by Spark, sorted, in bounded memory.
 
 A table is made key by key (the sessions of a server, the changes of a client for a partition). Only keys of which a run
-adds or withdraws rows are made anew; the rows of all other keys are copied from the run before.
+adds or withdraws rows are made again; the rows of all other keys are copied from the run before.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class AsRead:
 class RunFiles:
     """The files of all runs, by table, and the folder for the files of this run. names: topic id -> name.
 
-    fresh: the files that this run has made, and those of earlier runs that it withdraws; None: all is made anew.
+    fresh: the files that this run has made, and those of earlier runs that it withdraws; None: all is made again.
     before: the files of a derived table from the run before. renamed: topics have other names than in the run before.
     read: how this run reads captures.
     """
@@ -83,7 +83,7 @@ class RunFiles:
         return self.rows_in("exchanges", [uri for uri in self.files("exchanges") if not runs_of([uri]) <= numbers])
 
     def only_fresh(self) -> RunFiles | None:
-        """Return the same with only the fresh files; None if everything is made anew."""
+        """Return the same with only the fresh files; None if everything is made again."""
         return None if self.fresh is None else replace(self, files=self.fresh)
 
 

@@ -29,7 +29,7 @@ LINES = ("timestamp", "latency_ms", "request_bytes", "response_bytes", "request_
 
 
 def make_sessions(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Write `fetch_sessions`. The sessions of all servers for which this run has rows are followed anew."""
+    """Write `fetch_sessions`. The sessions of all servers for which this run has rows are followed again."""
     make = partial(sessions, names=gathered.names, dialect=gathered.read.dialect)
     return fold(gathered, fetches, ["server"], list(ORDER), make, table)
 

@@ -11,7 +11,7 @@ from kcli.tables.hourly import hourly_query, hourly_update
 
 
 def make_view(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Make all rows anew, with Spark SQL. Runs of an older kcli have no noted exchanges; their `exchanges` are used
+    """Make all rows again, with Spark SQL. Runs of an older kcli have no noted exchanges; their `exchanges` are used
     instead.
     """
     found = (gathered.frame("noted_exchanges"), gathered.unsummed("connection_sums"))
@@ -24,7 +24,7 @@ def make_view(gathered: RunFiles, table: str) -> list[WrittenFile]:
 
 
 def make_hourly(gathered: RunFiles, table: str) -> list[WrittenFile]:
-    """Make the hours anew in which a run adds or withdraws exchanges; all other hours are copied."""
+    """Make the hours again in which a run adds or withdraws exchanges; all other hours are copied."""
     facts = gathered.frame("exchange_facts")
     if facts is None:
         return []

@@ -55,7 +55,7 @@ class RecordRows:
             self.size += len(field.data)
 
     def taken(self) -> Iterator[tuple[str, int, Any, bool]]:
-        """Yield the collected records, as arguments for `RowSource.put_batch`, and begin anew."""
+        """Yield the collected records, as arguments for `RowSource.put_batch`, and start with none."""
         from kcli.payloads.record_table import record_batches
 
         parts, self.parts, self.size = self.parts, {}, 0

@@ -121,7 +121,7 @@ class ReplayedClients:
 
 
 async def replay(read: Callable[[], Iterable[object]], setting: Setting) -> None:
-    """Run the exchanges, once for each repetition. read: returns them anew for each run. Raises NetworkError,
+    """Run the exchanges, once for each repetition. read: returns them again for each run. Raises NetworkError,
     UsageError if the run can't begin.
     """
     options = setting.options

@@ -199,7 +199,7 @@ def create_topic(state: Controller, value: Value) -> None:
     known, before = state.image.topics.get(identity), state.names.get(name)
     state.names[name] = identity
     if known is not None:
-        state.suspect(known)  # the topic begins anew, but Kafka's lists of it stay
+        state.suspect(known)  # the topic is created again, but Kafka's lists of it stay
     if before is not None:
         id_text = "the same id" if before == identity else "another id"
         raise ReplayError(f"a second TopicRecord of {name}, with {id_text}")

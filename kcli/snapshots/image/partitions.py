@@ -122,7 +122,7 @@ class PartitionTable:
                 self.broken.append((offset, topic, partition["partitionId"], code))
 
     def forget(self, topic: bytes) -> None:
-        """Drop the partitions of a topic from `store`, because another TopicRecord of it begins it anew."""
+        """Drop the partitions of a topic from `store`, because another TopicRecord of it recreates it."""
         if self.store is not None:
             self.store.pop(topic, None)
         if self.fast is not None:

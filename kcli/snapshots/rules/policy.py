@@ -122,8 +122,8 @@ def violations(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: 
 
 
 def vote(snapshots: Sequence[SnapshotId], log_begin: int, high_watermark: int, end: int, epoch: int) -> tuple[int, int]:
-    """Return (last offset, its epoch) with which a voter stands for election: its log's, or (-1, -1), as if it had
-    nothing, if a snapshot that it needs is missing or unfinished.
+    """Return (last offset, its epoch) that a voter sends as a candidate: its log's, or (-1, -1), as with an empty log,
+    if a snapshot that it needs is missing or unfinished.
     """
     if violations(snapshots, log_begin, high_watermark):
         return -1, -1

@@ -192,7 +192,7 @@ class ExchangeTable:
         self.line(left, event.reason, "-", short(event.size), "yellow")
 
     def line(self, left: str, text: str, ms: str, size: str, colour: str | None) -> None:
-        """Write a line; text that is too long for its column goes on below, where lines are broken."""
+        """Write a line; text that is too long for its column continues on the next lines, if lines are broken."""
         first, *below = self.layout.broken(text, left)
         self.write(self.paint(left + first, colour), self.layout.right(ms, size))
         for part in below:
