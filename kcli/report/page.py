@@ -111,6 +111,11 @@ def valued(value: Any, time: bool) -> Any:
     return value / 1e9 if time and value is not None else shown(value)
 
 
+def percent(share: float) -> str:
+    """Format a share as "7.8%"; only exactly none or all is shown as 0.0% or 100.0%."""
+    return "<0.1%" if 0 < share < 0.0005 else ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
+
+
 def figures(answers: Answers, seconds: float | None = None) -> Iterable[tuple[str, str]]:
     """Yield (name, figure): the page's first line. seconds: see `render`."""
     [totals] = answers.by_name["totals"].dicts()
@@ -118,7 +123,8 @@ def figures(answers: Answers, seconds: float | None = None) -> Iterable[tuple[st
     if answers.first_ns is None or answers.last_ns is None:
         return
     if totals["response_bytes"]:
-        yield f"with errors, {totals['with_errors'] / totals['exchanges']:.1%}", f"{totals['with_errors']:,}"
+        errors = totals["with_errors"]
+        yield f"with errors, {percent(errors / totals['exchanges'])}", f"{errors:,}"
     inner = totals["broker_clients"]
     yield figure(totals["clients"], "client", f", {inner:,} of them the brokers' own" if inner else "")
     controllers = totals["controllers"]

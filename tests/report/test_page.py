@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.report.page import render
+from kcli.report.page import percent, render
 from tests.capture.wires import pcap
 from tests.report.answers import HOSTILE, answers_of, hostile_capture
 
@@ -58,3 +58,8 @@ def test_the_library_comes_with_its_licence() -> None:
     assets = Path(__file__).parents[2] / "kcli" / "report" / "assets"
     assert "MIT License" in (assets / "uPlot-LICENSE").read_text()
     assert (assets / "uPlot.iife.min.js").read_text().startswith("/*! https://github.com/leeoniya/uPlot (v1.6.32) */")
+
+
+def test_a_share_is_none_only_if_it_is() -> None:
+    shares = (0, 2 / 4391, 0.078, 0.9999, 1)
+    assert [percent(share) for share in shares] == ["0.0%", "<0.1%", "7.8%", ">99.9%", "100.0%"]

@@ -14,7 +14,7 @@ from kcli.cli.terminal.lines import Lines
 from kcli.cli.terminal.output import open_output, output_option
 from kcli.errors import InputError
 from kcli.jsontext import dumps
-from kcli.snapshots.reading.files import OpenFile, chosen_files, open_file, refuse_empty
+from kcli.snapshots.reading.files import OpenFile, chosen_files, open_file, refuse_other
 from kcli.snapshots.reading.names import segment_offset
 
 
@@ -61,7 +61,7 @@ def inspect(  # noqa: PLR0913  the command's options
         for path in files:
             try:
                 with open_file(path) as file:
-                    refuse_empty(file)
+                    refuse_other(file)
                     shown = show(file, out) if show is not None else show_survey(file, out, form, stats, dialect)
             except InputError as error:
                 problems.append(error)

@@ -9,7 +9,7 @@ from kcli.arguments import need
 from kcli.errors import InputError, UsageError, unreadable
 from kcli.filelike import Files, Stream, files_of, name_of
 from kcli.snapshots.image.image import Image
-from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file, refuse_empty
+from kcli.snapshots.reading.files import listing_of, metadata_directory, open_file, refuse_other
 from kcli.snapshots.reading.load import Loader
 from kcli.snapshots.reading.names import NOTHING, SnapshotName, parse_snapshot_name
 
@@ -188,7 +188,7 @@ def chosen_snapshot(wanted: Wanted) -> str | Stream | None:
 def take_snapshot(loader: Loader, path: str | Stream) -> None:
     """Load one snapshot file. Raises InputError with the file's name."""
     with open_file(path) as file:
-        refuse_empty(file)
+        refuse_other(file)
         name: SnapshotName | None = parse_snapshot_name(file.name)
         end, epoch = (name.id.end_offset, name.id.epoch) if name else (0, 0)
         try:

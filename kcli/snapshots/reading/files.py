@@ -84,10 +84,18 @@ def copied(stream: IO[bytes] | Stream, path: str) -> Iterator[OpenFile]:
             yield file
 
 
-def refuse_empty(file: OpenFile) -> None:
-    """Check that a file is not empty. Raises InputError if it is, unless it is a log segment, which may be."""
+def refuse_other(file: OpenFile) -> None:
+    """Raise InputError for a file that is empty, unless it is a log segment, which may be; and for one that neither has
+    the name of a snapshot or segment nor begins with a batch, as nothing in it can be read.
+    """
+    from kcli.snapshots.reading.framing import Fault, batches
+
     if not file.data and not file.name.endswith(".log"):
         raise InputError("no snapshot (empty)", file=file.path)
+    if parse_snapshot_name(file.name) is None and segment_offset(file.name) is None:
+        first = next(batches(file.data), None)
+        if isinstance(first, Fault):
+            raise InputError(f"no snapshot: at byte 0: {first.reason}", file=file.path)
 
 
 def name_of_contents(name: str, start: bytes) -> str | None:

@@ -15,6 +15,7 @@ from kcli.snapshots.reading.files import (
     metadata_directory,
     name_of_contents,
     open_file,
+    refuse_other,
     steady,
 )
 from tests.snapshots.files import LAST_431, log_file, partition_folder
@@ -74,6 +75,20 @@ def test_what_a_directory_means() -> None:
         metadata_directory(str(folder / "quorum-state"))
     with pytest.raises(InputError, match="No such file or directory"):
         metadata_directory(str(folder / "none"))
+
+
+def test_a_file_of_something_else_is_no_empty_snapshot(tmp_path: Path) -> None:
+    """Its image would be empty, without a difference to another's. A damaged snapshot still tells what it has."""
+    (tmp_path / "notes.md").write_bytes(b"# notes\n" * 20)
+    with (
+        open_file(str(tmp_path / "notes.md")) as file,
+        pytest.raises(InputError, match="no snapshot: at byte 0: magic"),
+    ):
+        refuse_other(file)
+    damaged = tmp_path / "00000000000000000007-0000000001.checkpoint"
+    damaged.write_bytes(b"\0# notes" * 20)
+    with open_file(str(damaged)) as file:
+        refuse_other(file)
 
 
 def test_another_look_where_a_node_was_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
