@@ -45,6 +45,7 @@ NAMES = {
         "request.timeout.ms": "Net.ReadTimeout",
         "partition.assignment.strategy": "Consumer.Group.Rebalance.GroupStrategies",
         "transaction.timeout.ms": "Producer.Transaction.Timeout",
+        "max.in.flight.requests.per.connection": "Net.MaxOpenRequests",
         "TCP keep-alive": "Net.KeepAlive",
     },
     "franz-go": {
@@ -67,6 +68,8 @@ NAMES = {
         "partition.assignment.strategy": "Balancers",
         "transaction.timeout.ms": "TransactionTimeout",
         "CooperativeStickyAssignor": "CooperativeStickyBalancer",
+        "delivery.timeout.ms": "RecordDeliveryTimeout",
+        "max.in.flight.requests.per.connection": "MaxProduceRequestsInflightPerBroker",
     },
 }
 UNDERSCORED = {
@@ -77,7 +80,8 @@ UNDERSCORED = {
         "auto.offset.reset", "enable.auto.commit", "auto.commit.interval.ms", "session.timeout.ms", "group.instance.id",
         "heartbeat.interval.ms", "metadata.max.age.ms", "request.timeout.ms", "connections.max.idle.ms",
         "receive.buffer.bytes", "send.buffer.bytes", "reconnect.backoff.max.ms", "security.protocol",
-        "partition.assignment.strategy", "transaction.timeout.ms",
+        "partition.assignment.strategy", "transaction.timeout.ms", "delivery.timeout.ms",
+        "max.in.flight.requests.per.connection",
     )
 }  # fmt: skip
 NAMES["kafka-python"] = UNDERSCORED | {

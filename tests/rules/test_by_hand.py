@@ -157,6 +157,8 @@ def test_sessions_that_a_broker_can_not_hold(kind: str, tmp_path: Path) -> None:
     assert both.subject["client"] == ["once", "tester"]  # all who get none
     kept = fetched(fetched(Talk(), 1, session=(0, 0), granted=70), 7, session=(70, 1), granted=70)
     assert not found(tmp_path, kept)
+    resumed = [fetched(Talk(port=42000 + number), 1, session=(70, 4), top=70) for number in range(4)]
+    assert not found(tmp_path, *resumed), "the broker may have restarted"
 
 
 def test_a_group_that_is_forbidden(tmp_path: Path) -> None:

@@ -66,6 +66,22 @@ def test_batches_behind_one_that_waits_for_a_transaction_are_out_of_order_for_a_
     assert ("sequence-gap" in {each.finding for each in findings}) != mended
 
 
+@pytest.mark.parametrize("times", [6, 36])
+def test_a_first_batch_that_the_second_one_overtook(times: int, tmp_path: Path) -> None:
+    """The leader did not know the producer, and took the second one. Just after a leader moved, retries help."""
+    talk = Talk()
+    sequenced(talk, 0, error=6)
+    for number in range(times):
+        sequenced(talk, 1 + number, error=0)
+        sequenced(talk, 0, error=45)
+    findings = found(tmp_path, talk)
+    if times == 6:
+        assert not findings
+    else:
+        finding = told(findings, "sequence-gap", client="tester")
+        assert "so no retry is" in finding.text and "delivery.timeout.ms of tester" in finding.advice
+
+
 def test_after_the_largest_sequence_number_comes_0(tmp_path: Path) -> None:
     talk = Talk("counts")
     sequenced(talk, 2**31 - 1, error=0)

@@ -104,6 +104,8 @@ def test_a_member_that_no_capture_shows_and_one_that_waits_at_its_end(tmp_path: 
         found(tmp_path, Member("a", 40000).join(7, 25).sync(7).wire), "slow-rebalance", group="g", client=None
     )
     assert "a member that the capture does not show" in finding.text
+    joining = [Member(f"m{each}", 40000 + each, 3 * each).join(1, 21 - 3 * each).sync(1).wire for each in range(6)]
+    assert not found(tmp_path, *joining), "a new group waits on after each new member"
     waits = in_group("a", 40000).beat(1).join(2, 0, answered=False)
     finding = told(
         found(tmp_path, waits.wire, in_group("b", 41000).close().wire, in_group("c", 42000).beat(6).wire),

@@ -129,7 +129,12 @@ def test_members_that_come_and_go_together_cost_a_round_each_time(flaps: bool, t
 
 
 def filling(
-    partitions: list[int], size: int = 90, port: int = 41000, client: str = "writer", topic: str = "orders"
+    partitions: list[int],
+    size: int = 90,
+    port: int = 41000,
+    client: str = "writer",
+    topic: str = "orders",
+    error: int = 0,
 ) -> Talk:
     """A producer that sends a record to these partitions in turn, 20 a second."""
     talk = Talk(client, port)
@@ -138,7 +143,7 @@ def filling(
         asked = {"acks": 1, "timeoutMs": 1000, "topicData": [
             {"name": topic, "partitionData": [{"index": at, "records": batch_bytes([(b"k", b"v" * size)])}]},
         ]}  # fmt: skip
-        part = {"index": at, "errorCode": 0, "baseOffset": number}
+        part = {"index": at, "errorCode": error, "baseOffset": -1 if error else number}
         talk.call(0, 9, asked, {"responses": [{"name": topic, "partitionResponses": [part]}]}, SECOND // 20)
     return talk
 
@@ -147,6 +152,12 @@ def filling(
 def test_of_three_partitions_one_is_hot_with_three_quarters(hot: int, told_of: bool, tmp_path: Path) -> None:
     findings = found(tmp_path, filling([0] * hot + [1, 2, 1] + [2] * (8 - hot)))
     assert [each.subject.get("partition") for each in findings] == ["orders-0"] * told_of
+
+
+def test_what_is_refused_again_and_again_is_no_hot_partition(tmp_path: Path) -> None:
+    refused = filling([0], 900, 41001, error=45)
+    findings = found(tmp_path, filling([0, 1, 2]), refused)
+    assert "hot-partition" not in {each.finding for each in findings}
 
 
 @pytest.mark.parametrize("case", ["all", "few bytes", "one partition", "a producer each"])

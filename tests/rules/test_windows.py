@@ -116,6 +116,7 @@ def test_connections_that_are_used_once_in_the_end(tmp_path: Path) -> None:
     late = scripts(42000, 30, SECOND // 2, 60 * SECOND)
     finding = told(found(tmp_path, *calm, *late), "connection-churn", client=["script"])
     assert 28 <= finding.evidence["connections"] <= 31 and "(in all: 7" in finding.text
+    assert "keep one admin client" in finding.advice
     assert not found(tmp_path, *calm, *scripts(42000, 16, SECOND // 2, 60 * SECOND)), "8 s are a start"
 
 

@@ -5,7 +5,8 @@ from kcli.rules.rule import CRITICAL, Rule
 
 # The refusal repeats. Or there is one refusal, and the client stays but neither reads nor writes: a Java consumer whose
 # application catches the exception and polls on. Or it goes on with other topics alone, and the connection on which it
-# was refused shows that it is the same process: consumers ask again only after metadata.max.age.ms.
+# was refused shows that it is the same process: consumers ask again only after metadata.max.age.ms. A user without its
+# ACLs is one cause, whatever topics and clients it has.
 RULE = Rule(
     finding="topic-authorization-failed",
     title="missing permissions on topics",
@@ -55,27 +56,36 @@ users AS (
 ),
 logged_in AS (
   SELECT DISTINCT connection FROM sasl_calls WHERE api = 'SASL_AUTHENTICATE' AND error IS NULL AND answered
+),
+missing AS (
+  SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT api) AS apis,
+         (max(ns) - min(ns)) / 1e9 AS seconds, min(ns) AS first_ns, max(ns) AS last_ns,
+         CASE WHEN count(u.principal) > 0 THEN array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL)
+              END AS users,
+         CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL THEN 'warning' ELSE 'critical' END AS severity,
+         CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL
+              THEN '; it continues without this topic' ELSE '' END AS after,
+         CASE WHEN bool_or(api = 'PRODUCE') THEN 'Write'
+              WHEN bool_or(api IN ('FETCH', 'OFFSET_COMMIT')) THEN 'Read' ELSE 'Read or Write' END AS operation,
+         CASE WHEN count(i.connection) = count(*) THEN 'the login: it succeeded' ELSE '' END AS not_so,
+         CASE WHEN count(u.principal) > 0 THEN concat('user ', max(u.principal)) ELSE concat('client ', r.client_id)
+              END AS cause
+  FROM refused r
+  LEFT JOIN users u ON r.connection = u.connection
+  LEFT JOIN logged_in i ON r.connection = i.connection
+  LEFT JOIN clients c ON r.client_id = c.client_id
+  LEFT JOIN working w ON r.client_id = w.client_id AND r.topic = w.topic
+  LEFT JOIN lasting l ON r.client_id = l.client_id AND r.topic = l.topic
+  WHERE r.topic IS NOT NULL
+  GROUP BY r.client_id, r.topic
+  HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client_id) IS NULL)
+    OR (bool_or(l.stays) AND NOT bool_or(w.took_it))
 )
-SELECT r.client_id, r.topic, count(*) AS refused, array_agg(DISTINCT api) AS apis, (max(ns) - min(ns)) / 1e9 AS seconds,
-       min(ns) AS first_ns, max(ns) AS last_ns,
-       CASE WHEN count(u.principal) > 0 THEN array_agg(DISTINCT u.principal) FILTER (WHERE u.principal IS NOT NULL)
-            END AS users, count(*) AS weight,
-       CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL THEN 'warning' ELSE 'critical' END AS severity,
-       CASE WHEN count(*) = 1 AND max(w.client_id) IS NOT NULL
-            THEN '; it continues without this topic' ELSE '' END AS after,
-       CASE WHEN bool_or(api = 'PRODUCE') THEN 'Write'
-            WHEN bool_or(api IN ('FETCH', 'OFFSET_COMMIT')) THEN 'Read' ELSE 'Read or Write' END AS operation,
-       CASE WHEN count(i.connection) = count(*) THEN 'the login: it succeeded' ELSE '' END AS not_so
-FROM refused r
-LEFT JOIN users u ON r.connection = u.connection
-LEFT JOIN logged_in i ON r.connection = i.connection
-LEFT JOIN clients c ON r.client_id = c.client_id
-LEFT JOIN working w ON r.client_id = w.client_id AND r.topic = w.topic
-LEFT JOIN lasting l ON r.client_id = l.client_id AND r.topic = l.topic
-WHERE r.topic IS NOT NULL
-GROUP BY r.client_id, r.topic
-HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client_id) IS NULL)
-  OR (bool_or(l.stays) AND NOT bool_or(w.took_it))
+SELECT *, refused AS weight,
+       CASE WHEN min(topic) OVER same != max(topic) OVER same THEN ', and likewise for the other topics' ELSE '' END
+         AS likewise
+FROM missing
+WINDOW same AS (PARTITION BY cause, severity)
 """,
     subject={"topic": "topic", "client": "client_id", "user": "users"},
     evidence=("refused", "apis", "seconds", "users"),
@@ -83,7 +93,7 @@ HAVING count(*) >= 2 OR (max(c.last_ns) - max(ns) >= 5000000000 AND max(w.client
     "{after}",
     ruled_out="{not_so}",
     advice="add an ACL for its user on {topic} (kafka-acls.sh --add --allow-principal User:... --topic {topic} "
-    "--operation {operation}), or log in as another user",
+    "--operation {operation}{likewise}), or log in as another user",
     see="decode pcap {files} --topic {topic} --errors",
     source="authorizer.class.name, allow.everyone.if.no.acl.found",
     explains={

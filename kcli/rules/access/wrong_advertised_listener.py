@@ -151,7 +151,7 @@ SELECT node_id, address, array_agg(DISTINCT listener) AS listeners, max(attempts
              '[|]') AS broker,
        max(hosts) AS hosts, min(began_ns) AS first_ns, max(ended_ns) AS last_ns, sum(asked) AS weight,
        (
-         SELECT array_agg(DISTINCT group_id)
+         SELECT CASE WHEN count(group_id) > 0 THEN array_agg(DISTINCT group_id) END
          FROM coordinator_asks q
          WHERE q.client_id IN (SELECT w.client_id FROM every_away w)
        ) AS groups,

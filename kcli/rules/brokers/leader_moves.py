@@ -4,7 +4,8 @@ from kcli.rules.rule import Rule
 
 # Two waves are told apart by a pause between their errors, or by different leaders: waves in quick succession leave no
 # pause. A reassignment moves each partition once, one after the other; so some partitions have to move again. A client
-# that asks the old leader for seconds (librdkafka) joins the waves; then Metadata shows when leaders moved.
+# that asks the old leader for seconds (librdkafka) joins the waves; then Metadata shows when leaders moved. What moves
+# the leaders of several topics at the same time is one cause.
 RULE = Rule(
     finding="leader-moves",
     title="leaders that move repeatedly",
@@ -62,12 +63,18 @@ waves AS (
   FROM spaced
   WHERE topic IS NOT NULL
   GROUP BY topic
+),
+moved AS (
+  SELECT w.*, greatest(bursts, coalesce(episodes, 0)) AS episodes, coalesce(moves, 0) AS moves,
+         max(last_ns) OVER (ORDER BY first_ns, w.topic ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
+  FROM waves w LEFT JOIN moves m ON w.topic = m.topic
+  WHERE greatest(bursts, coalesce(episodes, 0)) >= 3 AND again + greatest(coalesce(most_moves, 0) - 1, 0) >= 2
+    AND seconds >= 3
 )
-SELECT w.topic, errors, greatest(bursts, coalesce(episodes, 0)) AS episodes, names, clients, partitions,
-       coalesce(moves, 0) AS moves, seconds, brokers, first_ns, last_ns, errors AS weight
-FROM waves w LEFT JOIN moves m ON w.topic = m.topic
-WHERE greatest(bursts, coalesce(episodes, 0)) >= 3 AND again + greatest(coalesce(most_moves, 0) - 1, 0) >= 2
-  AND seconds >= 3
+SELECT topic, errors, episodes, names, clients, partitions, moves, seconds, brokers, first_ns, last_ns,
+       sum(CASE WHEN first_ns <= before_ns THEN 0 ELSE 1 END)
+         OVER (ORDER BY first_ns, topic ROWS UNBOUNDED PRECEDING) AS cause, errors AS weight
+FROM moved
 """,
     subject={"topic": "topic"},
     evidence=("errors", "episodes", "names", "partitions", "moves", "brokers", "seconds", "clients"),

@@ -1,6 +1,6 @@
 """A client opens a new connection for each piece of work."""
 
-from kcli.rules.prepared import CLIENT_END, SERVER_END
+from kcli.rules.prepared import CLIENT_END, SERVER_END, WORK
 from kcli.rules.rule import NOT_KAFKA, Rule
 from kcli.rules.windows import OF_TIME, busy_windows
 
@@ -48,6 +48,9 @@ names AS (
   ) AS n
   GROUP BY client_id
 ),
+works AS (
+  SELECT DISTINCT e.client_id FROM each e JOIN calls c ON e.own_id = c.client_id WHERE api IN {WORK}
+),
 windows AS ({busy_windows("each", 1, every=5)}),
 summed AS (
   SELECT e.client_id, count(*) AS connections, greatest((max(ns) - min(ns)) / 1e9, 1) AS seconds,
@@ -75,11 +78,13 @@ SELECT clients, host, CASE WHEN ids > 1 THEN ids END AS ids,
        CASE WHEN host IS NOT NULL
             THEN 'find the program on {{host}} (ss -tnp; the broker''s log has refused logins, which look the same): '
                  'it should keep one producer or consumer for its life; --key-log FILE shows its requests'
+            WHEN k.client_id IS NULL
+            THEN 'keep one admin client for the life of the process; a script should ask for all that it wants with one'
             END AS advised,
        CASE WHEN host IS NOT NULL
             THEN '{NOT_KAFKA.replace("'", "''")}' END AS look, host IS NOT NULL AS hidden,
        CASE WHEN host IS NULL THEN 'warning' ELSE 'info' END AS severity
-FROM summed s JOIN names n ON s.client_id = n.client_id
+FROM summed s JOIN names n ON s.client_id = n.client_id LEFT JOIN works k ON s.client_id = k.client_id
 WHERE connections >= seconds AND (calm_seconds < 0.6 * seconds OR 3 * starts >= seconds)
   AND seconds >= CASE WHEN all_seconds > seconds + 1 THEN 10 ELSE 5 END
 """,

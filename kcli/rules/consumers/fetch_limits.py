@@ -63,11 +63,19 @@ pace AS (
   LEFT JOIN (SELECT connection, ack_ms, s_rtt_min_ms FROM tcp) AS t USING (connection)
   GROUP BY client_id
 )
-SELECT s.client_id, s.topic, g.groups, answers, limited, first_behind, last_behind, max_bytes, bytes_per_answer,
-       most_behind, usual_behind, seconds, paused_seconds, s.first_ns, s.last_ns, limited AS weight,
-       CASE WHEN max_bytes IS NULL AND asked_bytes > 262144 THEN 'fetch.max.bytes'
+SELECT s.client_id, s.client_id AS cause, s.topic, g.groups, answers, limited, first_behind, last_behind, max_bytes,
+       bytes_per_answer, most_behind, usual_behind, seconds, paused_seconds, s.first_ns, s.last_ns, limited AS weight,
+       CASE WHEN max_bytes IS NULL AND asked_bytes > 262144 THEN 'fetch.max.bytes, its own or the broker''s'
             WHEN max_bytes IS NULL THEN 'fetch.max.bytes, or max.partition.fetch.bytes'
             ELSE concat('max.partition.fetch.bytes is ', max_bytes) END AS setting,
+       CASE WHEN max_bytes IS NULL AND asked_bytes > 262144
+            THEN 'raise fetch.max.bytes of {client_id} (default 52428800); if it asks for more than it gets, that of '
+                 'the broker (default 57671680)'
+            WHEN max_bytes IS NULL
+            THEN 'raise max.partition.fetch.bytes (default 1048576) and fetch.max.bytes (default 52428800) of '
+                 '{client_id}'
+            ELSE concat('raise max.partition.fetch.bytes of {client_id} (here ', max_bytes, ', default 1048576)')
+            END AS advised,
        CASE WHEN last_behind > first_behind OR most_behind > 2 * first_behind THEN 'warning' ELSE 'info' END AS severity
 FROM summed s
 JOIN course c ON s.client_id = c.client_id AND s.topic = c.topic
@@ -91,7 +99,7 @@ WHERE limited >= 20 AND limited >= 0.6 * answers AND seconds >= 3 AND usual_behi
     text="{client_id} gets {topic} in small pieces: {limited} of {answers} responses are as large as it allows "
     "({bytes_per_answer} bytes; {setting}), with {usual_behind} records waiting after them, up to {most_behind}",
     ruled_out="slow processing: of {seconds} s it pauses {paused_seconds} s between a response and its next Fetch",
-    advice="raise max.partition.fetch.bytes (default 1048576) and fetch.max.bytes (default 52428800) of {client_id}",
+    advice="{advised}",
     see='sql "SELECT timestamp, topic, partition, max_bytes, records_bytes, high_watermark FROM fetch_partitions '
     "WHERE client_id = '{client_id}'\" {files}",
     source="max.partition.fetch.bytes 1048576, fetch.max.bytes 52428800; KIP-74",

@@ -2,23 +2,28 @@
 
 from kcli.rules.rule import Rule
 
+# On a new connection a session may be unknown because its broker restarted.
 RULE = Rule(
     finding="fetch-session-evictions",
     title="fetch sessions that are refused or evicted",
     when="refused_sessions >= 5 OR errors LIKE '%,FETCH_SESSION_ID_NOT_FOUND,%'",
     sql="""
-WITH by_client AS (
+WITH fetches AS (
+  SELECT *, array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND')
+            AND lag(ns) OVER (PARTITION BY connection ORDER BY ns, correlation_id) IS NOT NULL AS is_lost
+  FROM calls
+  WHERE api = 'FETCH' AND session_epoch IS NOT NULL AND session_epoch >= 0
+),
+by_client AS (
   SELECT server, client_id, inner_client, count(*) AS fetches,
          sum(CASE WHEN session_epoch = 0 AND granted_id = 0 AND NOT failed AND response_bytes IS NOT NULL THEN 1
                   ELSE 0 END) AS refused,
-         sum(CASE WHEN array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND') THEN 1 ELSE 0 END) AS evicted,
-         min(CASE WHEN session_epoch = 0 AND granted_id = 0 OR array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND')
-                    THEN ns END) AS first_ns,
-         max(CASE WHEN session_epoch = 0 AND granted_id = 0 OR array_contains(errors, 'FETCH_SESSION_ID_NOT_FOUND')
-                    THEN ns END) AS last_ns, sum(CASE WHEN session_epoch = 0 THEN 1 ELSE 0 END) AS full_fetches,
+         sum(CASE WHEN is_lost THEN 1 ELSE 0 END) AS evicted,
+         min(CASE WHEN session_epoch = 0 AND granted_id = 0 OR is_lost THEN ns END) AS first_ns,
+         max(CASE WHEN session_epoch = 0 AND granted_id = 0 OR is_lost THEN ns END) AS last_ns,
+         sum(CASE WHEN session_epoch = 0 THEN 1 ELSE 0 END) AS full_fetches,
          sum(CASE WHEN session_epoch > 0 THEN 1 ELSE 0 END) AS incremental, sum(request_bytes) AS request_bytes
-  FROM calls
-  WHERE api = 'FETCH' AND session_epoch IS NOT NULL AND session_epoch >= 0
+  FROM fetches
   GROUP BY server, client_id, inner_client
 ),
 short AS (SELECT server FROM by_client WHERE (refused >= 5 AND refused >= 0.2 * fetches) OR evicted >= 2),

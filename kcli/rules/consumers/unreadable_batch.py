@@ -67,7 +67,8 @@ stops AS (
   GROUP BY client_id, topic, partition
   HAVING count(*) >= 2
 )
-SELECT s.client_id, s.topic, groups, array_agg(DISTINCT concat(s.topic, '-', partition)) AS partitions,
+SELECT s.client_id, concat(kind, s.client_id) AS cause, s.topic, groups,
+       array_agg(DISTINCT concat(s.topic, '-', partition)) AS partitions,
        sum(times) AS times, min_by(base_offset, struct(first_ns, partition)) AS base_offset,
        max(api_version) AS api_version, max(max_bytes) AS max_bytes, max(bytes) AS bytes,
        min(first_ns) AS first_ns, max(last_ns) AS last_ns,

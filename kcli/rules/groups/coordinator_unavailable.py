@@ -31,7 +31,7 @@ bad AS (
   GROUP BY 1, 2, 3
 ),
 well AS (SELECT kind, name, count(*) AS good FROM named WHERE error IS NULL AND answered GROUP BY kind, name)
-SELECT b.client_id, b.kind, b.name,
+SELECT b.client_id, b.kind, b.kind AS cause, b.name,
        CASE b.kind WHEN 'group' THEN b.name
                    WHEN 'share partition' THEN regexp_replace(b.name, ':[^:]*:[^:]*$', '') END AS group_id,
        CASE WHEN b.kind = 'transactional id' THEN b.name END AS transactional_id,

@@ -12,7 +12,8 @@ from kcli.rules.rule import Rule
 # revoke partitions is told which ones it keeps, in its old epoch, and stays in that epoch until it has revoked them;
 # other members are in a newer one. A member that dies silently keeps its partitions until its session times out; then
 # the others get a newer epoch. If it is static and started again, it is refused until then, which is worth knowing
-# only.
+# only. A group that was empty waits for more members, again after each new one (group.initial.rebalance.delay.ms): a
+# member that the capture lacks is assumed only long after the last request.
 MODERN = "('CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT')"
 REQUEST = """CASE api WHEN 'JOIN_GROUP' THEN 'JoinGroup' WHEN 'SYNC_GROUP' THEN 'SyncGroup'
             WHEN 'STREAMS_GROUP_HEARTBEAT' THEN 'StreamsGroupHeartbeat' ELSE 'ConsumerGroupHeartbeat' END"""
@@ -187,6 +188,12 @@ gone AS (
   WHERE coalesce(next_ns, last_ns) - from_ns >= 6000000000
     AND (closed_ns <= from_ns + 6000000000 OR next_ns - from_ns > 2.5 * pause_ns + 2000000000)
 ),
+-- The request that came last: a group that was empty waits for more members after each new one.
+latest AS (
+  SELECT r.group_id, max(a.ns) AS ns
+  FROM longest r JOIN asked a ON r.group_id = a.group_id AND r.api = a.api AND a.ns BETWEEN r.from_ns AND r.to_ns
+  GROUP BY r.group_id
+),
 -- Static members whose successors are refused until their sessions end.
 replaced AS (
   SELECT g.group_id, count(*) AS refused
@@ -202,8 +209,8 @@ told AS (
          rebalance_timeout_ms, from_ns, to_ns, coalesce(awaited, 0) AS awaited, coalesce(heartbeats, 0) AS heartbeats,
          coalesce(state, 'unseen') AS state, is_static, first_client, first_end,
          r.api
-  FROM longest r LEFT JOIN named a ON r.group_id = a.group_id
-  WHERE a.group_id IS NOT NULL OR to_ns - from_ns >= 10000000000
+  FROM longest r LEFT JOIN named a ON r.group_id = a.group_id LEFT JOIN latest n ON r.group_id = n.group_id
+  WHERE a.group_id IS NOT NULL OR to_ns - n.ns >= 10000000000
   UNION ALL
   SELECT k.group_id, array_agg(k.client_id) OVER g, array_agg(e.client) OVER g, rounds, waiting, waiting_clients,
          next_ns IS NOT NULL, NULL, NULL, from_ns, to_ns, 1, beats, 'keeps', is_static, k.client_id, e.client, k.api

@@ -66,8 +66,9 @@ written AS (
   GROUP BY client_id, topic
   HAVING sum(CASE WHEN refused THEN 1 ELSE 0 END) > 0 OR count(*) > 1
 )
-SELECT r.topic, r.partitions, coalesce(h.clients, r.clients) AS clients, b.broker, batches, times, base_offset,
-       last_offset, bytes, CAST(NULL AS BIGINT) AS refused, 'wrong' AS checksum, h.clients IS NOT NULL AS halted,
+SELECT r.topic, concat(r.server, CASE WHEN on_the_way THEN ' whole' ELSE '' END) AS cause, r.partitions,
+       coalesce(h.clients, r.clients) AS clients, b.broker, batches, times, base_offset, last_offset, bytes,
+       CAST(NULL AS BIGINT) AS refused, 'wrong' AS checksum, h.clients IS NOT NULL AS halted,
        concat(r.topic, '-', partition, ' at offset ', base_offset) AS place,
        concat(times, CASE WHEN times = 1 THEN ' time' ELSE ' times' END, ' from broker ', b.broker_name,
               CASE WHEN on_the_way THEN ', whole later' ELSE '' END) AS how,
@@ -85,7 +86,8 @@ SELECT r.topic, r.partitions, coalesce(h.clients, r.clients) AS clients, b.broke
                  CASE WHEN NOT by_followers THEN 'under-min-isr' END) AS spares
 FROM read r JOIN brokers b ON r.server = b.server LEFT JOIN halted h ON r.topic = h.topic
 UNION ALL
-SELECT topic, partitions, split(client_id, '[|]'), NULL, batches, NULL, NULL, NULL, bytes, refused,
+SELECT topic, concat(client_id, CASE WHEN wrong THEN ' wrong' ELSE ' right' END), partitions, split(client_id, '[|]'),
+       NULL, batches, NULL, NULL, NULL, bytes, refused,
        CASE WHEN wrong THEN 'wrong' ELSE 'right' END, false, topic,
        CASE WHEN refused = 0 THEN 'not answered'
             ELSE concat(refused, CASE WHEN wrong THEN '' ELSE ' all the same' END, ' refused (CORRUPT_MESSAGE)') END,

@@ -1,5 +1,6 @@
 """One key takes the bytes of a topic."""
 
+from kcli.rules.prepared import OF_BATCH
 from kcli.rules.rule import OF_TOPIC, Rule
 
 # Half of the bytes; of three partitions 70 %; or 40 % if every other partition that is written to gets little. If no
@@ -16,12 +17,28 @@ RULE = Rule(
     title="partitions that get far more than their share",
     when="batches >= 40 AND seconds >= 3",
     sql=f"""
-WITH sent AS (
+WITH tried AS (
   SELECT client_id, topic, partition, sum(size_in_bytes) AS bytes, sum(records) AS records, count(*) AS batches,
          count(DISTINCT floor(ns / 1000000000)) AS active, min(ns) AS began_ns, max(ns) AS ended_ns
   FROM batches
   WHERE api = 'PRODUCE' AND topic IS NOT NULL AND NOT is_control
   GROUP BY client_id, topic, partition
+),
+refused AS (
+  SELECT b.client_id, b.topic, b.partition, sum(b.size_in_bytes) AS bytes, sum(b.records) AS records,
+         count(*) AS batches
+  FROM produced p JOIN batches b ON {OF_BATCH}
+  WHERE p.error IS NOT NULL
+  GROUP BY b.client_id, b.topic, b.partition
+),
+-- Without what is refused, and maybe sent again and again.
+sent AS (
+  SELECT t.client_id, t.topic, t.partition, t.bytes - coalesce(r.bytes, 0) AS bytes,
+         t.records - coalesce(r.records, 0) AS records, t.batches - coalesce(r.batches, 0) AS batches, active, began_ns,
+         ended_ns
+  FROM tried t
+  LEFT JOIN refused r ON t.client_id = r.client_id AND t.topic = r.topic AND t.partition = r.partition
+  WHERE t.batches > coalesce(r.batches, 0)
 ),
 totals AS (
   SELECT client_id, topic, sum(bytes) AS bytes, sum(records) AS records, sum(batches) AS batches, count(*) AS used,
