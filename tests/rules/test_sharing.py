@@ -74,13 +74,15 @@ def test_many_producers_that_write_little_are_no_tiny_batches(tmp_path: Path) ->
     assert finding.evidence["requests"] == 8 * 60 + 360
 
 
-def test_one_clock_that_is_off_among_those_that_are_right(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hours", [2, 26])
+def test_one_clock_that_is_off_among_those_that_are_right(hours: int, tmp_path: Path) -> None:
+    """No time zone is 26 hours from UTC."""
     right = [writer(40000 + number, 10, times=30) for number in range(3)]
     assert not found(tmp_path, *right)
     finding = told(
-        found(tmp_path, *right, writer(40009, 5, times=15, ahead_ms=2 * HOUR_MS)), "clock-skew", client="shared"
+        found(tmp_path, *right, writer(40009, 5, times=15, ahead_ms=hours * HOUR_MS)), "clock-skew", client="shared"
     )
-    assert finding.evidence["batches"] == 15
+    assert finding.evidence["batches"] == 15 and ("local time for UTC" in finding.advice) == (hours == 2)
 
 
 @pytest.mark.parametrize("drift_ms", [-80, 0])

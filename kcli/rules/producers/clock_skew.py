@@ -71,7 +71,7 @@ SELECT j.client_id, j.client_id AS cause, j.topic, p.partitions, w.hosts, s.batc
        coalesce(r.refused, 0) AS refused, abs(s.ahead_seconds) / 3600.0 AS hours,
        CASE WHEN s.ahead_seconds > 0 THEN 'ahead of' ELSE 'behind' END AS way,
        CASE WHEN s.ahead_seconds > 0 THEN 'after' ELSE 'before' END AS bound,
-       CASE WHEN abs(s.ahead_seconds - round(s.ahead_seconds / 900.0) * 900) <= 2
+       CASE WHEN abs(s.ahead_seconds - round(s.ahead_seconds / 900.0) * 900) <= 2 AND abs(s.ahead_seconds) <= 50402
               THEN 'the application takes local time for UTC (the difference is whole quarter hours); else NTP on'
             ELSE 'how the application sets timestamps (seconds for milliseconds?); NTP on' END AS to_mend,
        CASE WHEN s.client_id = (SELECT max(client_id) FROM skewed HAVING count(DISTINCT client_id) = 1)
