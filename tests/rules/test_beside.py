@@ -87,6 +87,27 @@ def test_a_member_that_left_for_good_did_not_join_again(tmp_path: Path) -> None:
     assert "and did not join again" in finding.text
 
 
+@pytest.mark.parametrize(("session_ms", "seconds", "is_late"), [(10000, 6, True), (3000, 6, False), (10000, 2, False)])
+def test_a_rebalance_timeout_that_is_the_session_timeout(
+    session_ms: int, seconds: int, is_late: bool, tmp_path: Path
+) -> None:
+    """aiokafka sends that, and has another option for its max.poll.interval.ms. seconds: until the member leaves."""
+    talk = Talk("late", 42000)
+    for number in range(3):
+        member = f"late-{number}"
+        join = {"groupId": "g", "sessionTimeoutMs": session_ms, "rebalanceTimeoutMs": 10000, "memberId": member,
+                "protocolType": "consumer", "protocols": []}  # fmt: skip
+        talk.call(11, 5, join, {"errorCode": 0, "generationId": 2 * number + 1, "memberId": member}, MILLISECOND)
+        for _ in range(seconds):
+            beat = {"groupId": "g", "generationId": 2 * number + 1, "memberId": member}
+            talk.call(12, 3, beat, {}, SECOND)
+        talk.call(13, 1, {"groupId": "g", "memberId": member}, {"errorCode": 0}, 3 * SECOND)
+    causes = {each.finding: each for each in found(tmp_path, talk)}
+    assert ("poll-interval-exceeded" in causes) == is_late
+    if is_late:
+        assert "because max.poll.interval.ms passed without a poll" in causes["poll-interval-exceeded"].text
+
+
 def test_a_capture_of_one_broker_that_is_over_is_no_silence(tmp_path: Path) -> None:
     def waiting(number: int, goes_on: bool) -> Talk:
         talk = Talk(f"client-{number}", 48000 + number, broker=3)

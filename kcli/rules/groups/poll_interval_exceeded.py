@@ -4,7 +4,8 @@ from kcli.rules.rule import Rule
 
 # The member leaves by itself, at the earliest max.poll.interval.ms (the rebalance timeout of its JoinGroup) after it
 # joined, and joins again on the same connection: a consumer that is closed closes its connection, too. Java gives this
-# reason in LeaveGroup.
+# reason in LeaveGroup. A rebalance timeout that equals the session timeout is not that interval (aiokafka has an option
+# for it).
 RULE = Rule(
     finding="poll-interval-exceeded",
     title="members that exceed max.poll.interval.ms",
@@ -12,7 +13,7 @@ RULE = Rule(
     sql="""
 WITH joins AS (
   SELECT group_id, coalesce(client_id, '') AS client_id, connection, unix_micros(timestamp) * 1000 AS ns,
-         rebalance_timeout_ms
+         CASE WHEN rebalance_timeout_ms != coalesce(session_timeout_ms, -1) THEN rebalance_timeout_ms END AS limit_ms
   FROM group_calls
   WHERE api = 'JOIN_GROUP'
     OR (api IN ('CONSUMER_GROUP_HEARTBEAT', 'STREAMS_GROUP_HEARTBEAT') AND generation = 0)
@@ -32,7 +33,7 @@ suspects AS (
     ON l.connection = j.connection AND l.group_id = j.group_id
   WHERE is_said OR j.ns >= l.ns + 200000000
 ),
-limits AS (SELECT group_id, client_id, max(rebalance_timeout_ms) AS limit_ms FROM joins GROUP BY group_id, client_id),
+limits AS (SELECT group_id, client_id, max(limit_ms) AS limit_ms FROM joins GROUP BY group_id, client_id),
 ends AS (SELECT client_id, max(ns) AS alive_ns FROM calls GROUP BY client_id),
 steps AS (
   SELECT *, min(join_ns) OVER (PARTITION BY client_id, group_id
@@ -70,6 +71,7 @@ failed AS (
   GROUP BY 1, 2
 )
 SELECT l.client_id, l.group_id, count(*) AS left_by_itself, max(limit_ms) AS max_poll_interval_ms,
+       CASE WHEN max(limit_ms) IS NULL THEN '' ELSE concat(' (', format_number(max(limit_ms), 0), ')') END AS of_limit,
        percentile_approx(CASE WHEN again_ns IS NOT NULL THEN pause_ms END, 0.5) / 1e3 AS pause_seconds,
        sum(CASE WHEN again_ns IS NOT NULL THEN 1 ELSE 0 END) AS joined_again, max(reason) AS reason,
        CASE WHEN max(again_ns) IS NULL THEN 'did not join again'
@@ -84,7 +86,7 @@ GROUP BY l.client_id, l.group_id
     subject={"client": "client_id", "group": "group_id"},
     evidence=("left_by_itself", "joined_again", "max_poll_interval_ms", "pause_seconds", "commits_refused", "reason"),
     text="{client_id} left group {group_id} by itself {left_by_itself} times, "
-    "because max.poll.interval.ms ({max_poll_interval_ms}) passed without a poll, and {back}; "
+    "because max.poll.interval.ms{of_limit} passed without a poll, and {back}; "
     "{commits_refused} commits refused",
     ruled_out="a dead member: it sends LeaveGroup itself",
     advice="lower max.poll.records (default 500), raise max.poll.interval.ms (default 300000), or "
