@@ -29,9 +29,9 @@ def test_brokers_are_compared_by_what_both_are_asked(tmp_path: Path) -> None:
     assert "10.0.0.3:9092" in told(found(tmp_path, beats, quick), "slow-broker").subject["broker"]
 
 
-def follows(replica: int, port: int, pause: int) -> Wire:
+def follows(replica: int, port: int, pause: int, broker: int = 2) -> Wire:
     """A follower that asks each half second, as there is nothing new, and each time comes back so many ms later."""
-    talk = Talk(f"broker-{replica}-fetcher-0", port)
+    talk = Talk(f"broker-{replica}-fetcher-0", port, broker)
     for number in range(120):
         asked = {"replicaId": replica, "maxWaitMs": 500, "minBytes": 1, "maxBytes": 1 << 20, "sessionEpoch": number}
         talk.wire.client(request(1, 11, number, asked, talk.client)).now += 500 * MILLISECOND
@@ -47,6 +47,19 @@ def test_a_follower_is_to_blame_for_the_waits_that_its_pauses_make_up(tmp_path: 
     assert not found(tmp_path, *busy, follows(1, 47000, 120))
     finding = told(found(tmp_path, *busy[:2], follows(3, 47001, 700), follows(1, 47000, 5)), "slow-replication")
     assert finding.subject["broker"] == ["3"]
+
+
+@pytest.mark.parametrize("host", ["10.0.0", "192.168.7"])
+def test_the_own_late_answers_of_a_follower_count_not(host: str, tmp_path: Path) -> None:
+    """It leads partitions, too. Metadata may have addresses that are others in the capture."""
+    asker = Talk("asker", 45000)
+    brokers = [{"nodeId": node, "host": f"{host}.{node}", "port": 9092} for node in (2, 3)]
+    asker.call(3, 8, {"topics": []}, {"brokers": brokers, "controllerId": 2, "topics": []})
+    late = [*range(0, 200, 5)]
+    busy = [writes("all", 42000, 2, -1, late), writes("all", 42001, 3, -1, late), writes("one", 43001, 3, 1, late),
+            writes("one", 43000, 2, 1, []), follows(3, 47001, 700), follows(2, 47002, 5, 3)]  # fmt: skip
+    finding = told(found(tmp_path, asker, *busy), "slow-replication")
+    assert finding.evidence["follower"] == 3 and finding.evidence["plain_late"] == 0
 
 
 @pytest.mark.parametrize("dies", [False, True])

@@ -9,8 +9,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # client asks behind them. A broker answers the requests of a connection in order, so only the time since the previous
 # answer counts. The follower to blame has its Fetch answered and does not send the next one during the wait; its pauses
 # have to make up much of the waits: else all followers are slow alike, as on a machine that is too busy. Its own late
-# answers, as the leader of other partitions, are left out of the comparison. Metadata tells which server it is;
-# otherwise it is the one to which it sends no Fetch.
+# answers, as the leader of other partitions, are left out of the comparison. Metadata tells which server it is, if
+# that address is in the capture; otherwise it is the one to which it sends no Fetch.
 RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a slow follower",
@@ -96,13 +96,18 @@ blamed AS (
   ORDER BY sum(least(w.completed_ns, p.to_ns) - greatest(w.ns, p.from_ns)) DESC, p.replica_id
   LIMIT 1
 ),
+known_nodes AS (
+  SELECT n.node_id, n.server
+  FROM nodes n JOIN server_spans s ON n.server = s.server
+  WHERE n.node_id IS NOT NULL
+),
 own AS (
   SELECT n.server AS own
-  FROM nodes n JOIN blamed b ON n.node_id = b.replica_id
+  FROM known_nodes n JOIN blamed b ON n.node_id = b.replica_id
   UNION
   SELECT r.server
   FROM replicated r
-  JOIN blamed b ON b.replica_id NOT IN (SELECT node_id FROM nodes WHERE node_id IS NOT NULL)
+  JOIN blamed b ON b.replica_id NOT IN (SELECT node_id FROM known_nodes)
   WHERE r.server NOT IN (SELECT a.server FROM asks a JOIN blamed b ON a.replica_id = b.replica_id)
 ),
 plain AS (
