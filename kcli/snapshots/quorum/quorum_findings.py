@@ -14,6 +14,13 @@ from kcli.snapshots.quorum.startup import BOOTSTRAP
 from kcli.snapshots.quorum.voters import VoterKey
 
 ANYWHERE = "HOST:PORT"
+# What follows when a file is moved away.
+CURES = {
+    "quorum-state": "it begins with a new one, and forgets which vote it gave",
+    "leader-epoch-checkpoint": "Kafka makes it again from the log",
+    "partition.metadata": "Kafka makes it again",
+    BOOTSTRAP: "only an empty log needs it",
+}
 
 
 def findings(quorum: Quorum, *, running: bool = False, dialect: str | None = None) -> list[Finding]:
@@ -170,37 +177,35 @@ def damaged(quorum: Quorum, dialect: str | None) -> Iterator[Finding]:
 
 def refused(quorum: Quorum, running: bool) -> Iterator[Finding]:
     """Yield findings on files beside a log that Kafka does not start with; snapshots have a finding of their own."""
-    cures = {
-        "quorum-state": "it begins with a new one, and forgets which vote it gave",
-        "leader-epoch-checkpoint": "Kafka makes it again from the log",
-        "partition.metadata": "Kafka makes it again",
-        BOOTSTRAP: "only an empty log needs it",
-    }
     members = [node for node in quorum.nodes if not quorum.is_stranger(node)]
     for node in quorum.nodes:
         # A running node may have won between the two readings.
         witness = deposed_by(node, members) if node in members and not running else None
         if node.refusal is not None:
-            name, reason, by_name = node.refusal
+            name, reason = node.refusal.file, node.refusal.reason
             text = f"{node.name}: Kafka does not start with its {name}: {reason}"
         elif witness is not None:
-            epoch = witness.known_epoch
-            by_name = False
-            name, reason = "quorum-state", f"{witness.name} knows it as the leader of epoch {epoch}, and it does not"
+            name = "quorum-state"
+            reason = f"{witness.name} knows it as the leader of epoch {witness.known_epoch}, and it does not"
             text = f"{node.name}: it has lost its {name}, and stops as soon as it hears of it: {reason}"
         else:
             continue
         if name == "quorum-state" and witness is not None:
             advice = f"while the node is stopped, write its {name}: {next_state(quorum, members)}"
-        elif by_name:
-            advice = f"move it away while the node is stopped{f': {cures[name]}' if name in cures else ''}"
-        elif name.endswith(".log"):
-            advice = "while the node is stopped, name the segment by its first offset, and remove its indexes"
-        elif name in cures:
-            advice = f"move the file away while the node is stopped: {cures[name]}"
         else:
-            continue
-        yield Finding("file-damaged", grave(quorum), subject_of(node), {"file": name, "error": reason}, advice, text)
+            advice = cure_of(name, by_name=node.refusal is not None and node.refusal.by_name)
+        if advice:
+            evidence = {"file": name, "error": reason}
+            yield Finding("file-damaged", grave(quorum), subject_of(node), evidence, advice, text)
+
+
+def cure_of(file: str, *, by_name: bool) -> str:
+    """Return the advice on a file that Kafka does not start with; "" if there is none. by_name: its name is wrong."""
+    if by_name:
+        return f"move it away while the node is stopped{f': {CURES[file]}' if file in CURES else ''}"
+    if file.endswith(".log"):
+        return "while the node is stopped, name the segment by its first offset, and remove its indexes"
+    return f"move the file away while the node is stopped: {CURES[file]}" if file in CURES else ""
 
 
 def next_state(quorum: Quorum, members: Sequence[QuorumNode]) -> str:

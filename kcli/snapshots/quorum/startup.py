@@ -92,12 +92,18 @@ def recovered(segments: Sequence[str]) -> Recovery:
                 if batch.last_offset < first:
                     reason = f"the batch of offset {batch.base_offset} is before the offset in its name"
                     return Recovery(runs, None, Refusal(Path(path).name, reason))
-                # Kafka's LeaderEpochFileCache ignores an epoch below its newest; no checksum covers this field.
-                if runs and batch.leader_epoch <= runs[-1].epoch:
-                    runs[-1] = runs[-1]._replace(end=batch.last_offset + 1)
-                else:
-                    runs.append(EpochRun(batch.leader_epoch, batch.base_offset, batch.last_offset + 1))
+                extend(runs, batch)
     return Recovery(runs, gaps=gaps)
+
+
+def extend(runs: list[EpochRun], batch: Batch) -> None:
+    """Add a batch to the last run, or begin one. Kafka's LeaderEpochFileCache ignores an epoch below its newest; no
+    checksum covers this field.
+    """
+    if runs and batch.leader_epoch <= runs[-1].epoch:
+        runs[-1] = runs[-1]._replace(end=batch.last_offset + 1)
+    else:
+        runs.append(EpochRun(batch.leader_epoch, batch.base_offset, batch.last_offset + 1))
 
 
 def bad_checksum(data: memoryview, batch: Batch, mapped: object) -> str | None:
