@@ -160,28 +160,38 @@ class Timeline(Loader):
         if self.states is None:
             super().apply(offset, name, value)
         elif name in BROKERS:
-            number = value[BROKERS[name]]
-            was = broker_state(self.image.brokers.get(number))
-            super().apply(offset, name, value)
-            state = broker_state(self.image.brokers.get(number))
-            if was != state or name == "RegisterBrokerRecord":
-                self.events.append(BrokerEvent(self.ms, offset, number, was, state))
+            self.apply_to_broker(offset, name, value)
         elif name in ("PartitionRecord", "PartitionChangeRecord"):
-            topic, number = self.settled(value), value["partitionId"]
-            facts, leader = self.look(topic, number)
-            super().apply(offset, name, value)
-            after, now = self.look(topic, number)
-            self.states.shift(facts, after)
-            if leader is not None and leader != now:
-                self.states.move(topic, number)
-        elif name == "RemoveTopicRecord":
-            identity = self.settled(value)
-            topic_image = self.image.topics.get(identity)
-            for number in topic_image.partitions if topic_image else ():
-                self.states.shift(self.look(identity, number)[0], 0)
-            super().apply(offset, name, value)
+            self.apply_to_partition(self.states, offset, name, value)
         else:
+            if name == "RemoveTopicRecord":
+                self.drop_partitions(self.states, self.settled(value))
             super().apply(offset, name, value)
+
+    def apply_to_broker(self, offset: int, name: str, value: dict[str, Any]) -> None:
+        """Apply a record, and note how it changes a broker's state."""
+        number = value[BROKERS[name]]
+        was = broker_state(self.image.brokers.get(number))
+        super().apply(offset, name, value)
+        state = broker_state(self.image.brokers.get(number))
+        if was != state or name == "RegisterBrokerRecord":
+            self.events.append(BrokerEvent(self.ms, offset, number, was, state))
+
+    def apply_to_partition(self, states: StateCounts, offset: int, name: str, value: dict[str, Any]) -> None:
+        """Apply a record, and note how it changes a partition's state and leader."""
+        topic, number = self.settled(value), value["partitionId"]
+        facts, leader = self.look(topic, number)
+        super().apply(offset, name, value)
+        after, now = self.look(topic, number)
+        states.shift(facts, after)
+        if leader is not None and leader != now:
+            states.move(topic, number)
+
+    def drop_partitions(self, states: StateCounts, topic: bytes) -> None:
+        """Leave the partitions of a topic that is removed out of the counts of states."""
+        found = self.image.topics.get(topic)
+        for number in found.partitions if found else ():
+            states.shift(self.look(topic, number)[0], 0)
 
     def settled(self, value: dict[str, Any]) -> bytes:
         """Return the id of the topic that a record is about, after bringing its partitions in the image up to date."""
