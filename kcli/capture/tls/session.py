@@ -304,19 +304,24 @@ class TlsSession:
         """Read one record, with none missing before it."""
         kind = header[0]
         if not end.sealed:
-            if kind == CHANGE_CIPHER_SPEC and self.agreed.version != TLS_13:
-                end.sealed = bool(self.agreed.version)
-            elif kind == APPLICATION_DATA:
-                self.recovery.unseen(d, end, header, payload)
-            else:
-                self.contents(d, end, kind, payload)
-            return
-        if kind == CHANGE_CIPHER_SPEC and self.agreed.version == TLS_13:
-            return
+            self.plain_record(d, end, header, payload)
         # an end without keys sends its alerts in the clear
-        if kind == ALERT and len(payload) == ALERT_MESSAGE.sizeof():
+        elif kind == ALERT and len(payload) == ALERT_MESSAGE.sizeof():
             self.contents(d, end, kind, payload)
-            return
+        elif kind != CHANGE_CIPHER_SPEC or self.agreed.version != TLS_13:
+            self.sealed_record(d, end, header, payload)
+
+    def plain_record(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
+        """Read a record of an end that has not encrypted anything before."""
+        if header[0] == CHANGE_CIPHER_SPEC and self.agreed.version != TLS_13:
+            end.sealed = bool(self.agreed.version)
+        elif header[0] == APPLICATION_DATA:
+            self.recovery.unseen(d, end, header, payload)
+        else:
+            self.contents(d, end, header[0], payload)
+
+    def sealed_record(self, d: int, end: TlsEnd, header: bytes, payload: bytes) -> None:
+        """Read an encrypted record, or account for its bytes if it can't be decrypted."""
         if end.keys is None and not self.find_keys(d, end):
             found = None if self.agreed.client_random else self.recovery.identify(d, end, header, payload)
             if found is not None:
