@@ -151,26 +151,27 @@ class Consumer:
         """
         parts: list[Fetched] = []
         moved: list[Partition] = []
-        for topic in response["responses"]:
-            name = topic.get("topicId") or topic.get("topic")
-            for part in topic["partitions"]:
-                key = keys[name, part["partitionIndex"]]
-                code = part["errorCode"]
-                if code in MOVED:
-                    endpoints = response.get("nodeEndpoints", ())
-                    if not self.client.metadata.take_hint(*key, part.get("currentLeader", {}), endpoints):
-                        raise BrokerError(code, error_name(code), f"{key[0]}[{key[1]}]")
-                    moved.append(key)
-                elif code:
-                    raise BrokerError(code, error_name(code), f"{key[0]}[{key[1]}] at {self.positions[key]}")
-                elif part["records"]:
-                    after = next_offset(part["records"], self.positions[key])
-                    self.positions[key] = after
-                    ended = part.get("abortedTransactions") or ()
-                    aborted = tuple(sorted((each["firstOffset"], each["producerId"]) for each in ended))
-                    parts.append(Fetched(*key, part["records"], after, part["highWatermark"], aborted))
+        named = ((topic.get("topicId") or topic.get("topic"), topic["partitions"]) for topic in response["responses"])
+        for key, part in ((keys[name, part["partitionIndex"]], part) for name, found in named for part in found):
+            code = part["errorCode"]
+            if code in MOVED:
+                endpoints = response.get("nodeEndpoints", ())
+                if not self.client.metadata.take_hint(*key, part.get("currentLeader", {}), endpoints):
+                    raise BrokerError(code, error_name(code), f"{key[0]}[{key[1]}]")
+                moved.append(key)
+            elif code:
+                raise BrokerError(code, error_name(code), f"{key[0]}[{key[1]}] at {self.positions[key]}")
+            elif part["records"]:
+                parts.append(self._fetched(key, part))
         if moved:
             self.client.refresh_soon({topic for topic, _ in moved})
             await self._place(moved)
         if parts:
             await self._ready.put(parts)
+
+    def _fetched(self, key: Partition, part: Mapping[str, Any]) -> Fetched:
+        """Return the records of a partition's row, and move its position after them."""
+        after = self.positions[key] = next_offset(part["records"], self.positions[key])
+        ended = part.get("abortedTransactions") or ()
+        aborted = tuple(sorted((each["firstOffset"], each["producerId"]) for each in ended))
+        return Fetched(*key, part["records"], after, part["highWatermark"], aborted)

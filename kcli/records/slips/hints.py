@@ -277,22 +277,24 @@ def questions(batch: bytes, parts: Parts, right: int) -> Iterator[str]:
     covered = covered_bytes(batch)
     for name, crc in CRCS:
         for text, data in covered.items():
-            made = crc(data)
-            for value, how in spellings(made):
-                if value == parts.crc and (value != right):
+            for value, how in spellings(crc(data)):
+                if value == parts.crc and value != right:
                     yield f"is it {name}{how} of {text}?"
-        if parts.codec and parts.records is not None:
-            unfolded = crc(batch[CRC_START:HEADER_SIZE] + parts.records)
-            if unfolded == parts.crc:
-                yield f"is it {name} of the records before they were compressed?"
+        unfolded = parts.records if parts.codec else None
+        if unfolded is not None and crc(batch[CRC_START:HEADER_SIZE] + unfolded) == parts.crc:
+            yield f"is it {name} of the records before they were compressed?"
     if not parts.crc:
         yield "was it left 0?"
     for name in EARLY:
-        start, end, _ = FIELDS[name]
-        for blanked in (b"\0", b"\xff"):
-            early = batch[:start] + blanked * (end - start) + batch[end:]
-            if crc32c(early[CRC_START:]) == parts.crc:
-                yield f"was {name} set after it was taken?"
+        if parts.crc in (crc32c(early[CRC_START:]) for early in blanked(batch, name)):
+            yield f"was {name} set after it was taken?"
+
+
+def blanked(batch: bytes, name: str) -> Iterator[bytes]:
+    """Yield a batch with 0, and with -1, in a field."""
+    start, end, _ = FIELDS[name]
+    for filling in (b"\0", b"\xff"):
+        yield batch[:start] + filling * (end - start) + batch[end:]
 
 
 def covered_bytes(batch: bytes) -> dict[str, bytes]:

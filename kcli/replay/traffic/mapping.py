@@ -103,14 +103,11 @@ class Mapper:
             if one is None or other is None:
                 continue
             if isinstance(field_plan, FieldPlan):
-                if isinstance(one, list):
-                    for left, right in aligned(one, other, self.identities):
-                        self.compare(left, right, field_plan, scope, offsets)
-                else:
-                    self.compare(one, other, field_plan, scope, offsets)
-            elif isinstance(one, list) or field_plan == "member" or (field_plan == "offset" and not offsets):
+                for left, right in aligned(one, other, self.identities) if isinstance(one, list) else [(one, other)]:
+                    self.compare(left, right, field_plan, scope, offsets)
                 continue
-            elif not failed:
+            is_paired = not isinstance(one, list) and field_plan != "member" and (offsets or field_plan != "offset")
+            if is_paired and not failed:
                 self.identities.learn(field_plan, one, other, scope)
 
 
