@@ -138,6 +138,8 @@ def place(node: FolderNode, text: str | None, option: str) -> int:
 def summary(node: FolderNode, first: int, shown: int) -> str:
     """Describe the changes: their number, their offsets, and the unknown parts."""
     base = node.base(first)
+    if node.log is None:
+        return "no changes: there is no log here, only snapshots (kcli snapshot diff compares two)"
     if base is None:
         return "no changes: the log has no snapshot to start from"
     began = max(first, base)

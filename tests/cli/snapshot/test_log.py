@@ -113,3 +113,8 @@ def test_without_a_state_to_begin_with(tmp_path: Path, capfd: Captured) -> None:
     (tmp_path / "00000000000000001150.log").write_bytes((FOLDER / "00000000000000001150.log").read_bytes())
     assert main(["snapshot", "log", str(tmp_path)]) == 0
     assert "the log has no snapshot to start from" in capfd.readouterr().err
+    snapshot = next(FOLDER.glob("*.checkpoint"))
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / snapshot.name).write_bytes(snapshot.read_bytes())
+    assert main(["snapshot", "log", str(tmp_path / "only")]) == 0
+    assert "there is no log here, only snapshots" in capfd.readouterr().err
