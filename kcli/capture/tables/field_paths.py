@@ -131,26 +131,34 @@ def walk(
     for members that have partitions without a topic.
     """
     own = topics_of(nodes, value)
+    for each in own:
+        named.topics[each] = None
+        found[each, None] = None
     topic = own[0] if own else topic
-    named.topics.update(dict.fromkeys(own))
-    found.update(dict.fromkeys((each, None) for each in own))
-    for node in nodes:
-        items = entries(value.get(node.name))
-        if is_group(node.role, value):
-            named.groups.update(dict.fromkeys(texts(items)))
-        elif node.role == INDEX and topic is not None:
-            found.update(dict.fromkeys((topic, index) for index in items if index is not None))
-        elif node.below:
+    for name, role, below in nodes:
+        item = value.get(name)
+        items = item if isinstance(item, list) else [item]
+        if role == INDEX:
+            if topic is not None:
+                found.update(dict.fromkeys((topic, index) for index in items if index is not None))
+        elif below:
             for member in items:
                 if isinstance(member, dict):
-                    walk(node.below, member, topic, named, found)
+                    walk(below, member, topic, named, found)
+        elif is_group(role, value):
+            named.groups.update(dict.fromkeys(texts(item)))
 
 
 def topics_of(nodes: tuple[FieldNode, ...], value: dict[str, Any]) -> list[Topic]:
     """Return the topics that a struct names itself; the ids count if there is no name."""
-    names: list[Topic] = [text for node in nodes if is_topic(node.role, value) for text in texts(value.get(node.name))]
-    ids = (text for node in nodes if node.role == TOPIC_ID for text in texts(value.get(node.name)))
-    return names or [(text,) for text in ids if text != ZERO_UUID]
+    names: list[Topic] = []
+    ids: list[Topic] = []
+    for name, role, _ in nodes:
+        if role == TOPIC_ID:
+            ids += [(text,) for text in texts(value.get(name)) if text != ZERO_UUID]
+        elif role is not None and is_topic(role, value):
+            names += texts(value.get(name))
+    return names or ids
 
 
 def is_topic(role: str | None, value: dict[str, Any]) -> bool:
@@ -163,13 +171,8 @@ def is_group(role: str | None, value: dict[str, Any]) -> bool:
     return role == GROUP or (role == COORDINATOR and not value.get("keyType"))
 
 
-def entries(item: Any) -> list[Any]:
-    """Return a list as it is, and another value as a list of one."""
-    return item if isinstance(item, list) else [item]
-
-
 def texts(item: Any) -> list[str]:
-    return [each for each in entries(item) if isinstance(each, str)]
+    return [each for each in (item if isinstance(item, list) else [item]) if isinstance(each, str)]
 
 
 # In text
