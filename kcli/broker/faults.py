@@ -48,6 +48,8 @@ from kcli.schemas.lookup import Catalog
 FLAGS = ("ignore", "drop", "evict")
 NUMBERS = ("partition", "after", "count", "every", "delay", "close", "split", "move")
 NEXT_NODE, NOWHERE = -2, -1
+# The values of parts without one.
+BARE = {**dict.fromkeys(FLAGS, True), "close": 0, "move": NEXT_NODE}
 TEXTS = ("api", "topic", "client", "error", "probability", "for", "until")
 # Seconds between pieces of a response, so that each is sent in a packet of its own.
 BETWEEN_PIECES = 0.001
@@ -259,12 +261,8 @@ def parse_rule(text: str, dialect: str | None = None) -> FaultRule:
     rule = FaultRule(text=text)
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, equals, value = part.partition("=")
-        if name in FLAGS and not equals:
-            setattr(rule, name, True)
-        elif name == "close" and not equals:
-            rule.close = 0
-        elif name == "move" and not equals:
-            rule.move = NEXT_NODE
+        if not equals and name in BARE:
+            setattr(rule, name, BARE[name])
         elif name in NUMBERS:
             setattr(rule, name, number(text, name, value))
         elif name in TEXTS and value:

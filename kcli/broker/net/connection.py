@@ -241,15 +241,7 @@ class Connection(asyncio.BufferedProtocol):
                 if self.login is not None and self.login.raw:
                     self._log_in(frame)
                     continue
-                request, handle = self._read(frame)
-                size = len(frame)
-                self.queue.free(frame)
-                if self.broker.control is not None:
-                    handle = self.broker.control.watch(request, handle, size)
-                if self.broker.security.quotas.values:
-                    handle = throttled(self.broker.security.quotas, request, handle, size)
-                plan = self.broker.faults.plan(request)
-                outcome = handle(request) if plan is None else plan.handle(request, handle)
+                request, outcome, plan = self._process(frame)
                 if plan is None and not isinstance(outcome, Awaitable):
                     pieces = self._frame(request, outcome)
                     if is_bytes(pieces):
@@ -263,6 +255,18 @@ class Connection(asyncio.BufferedProtocol):
             return
         if not self._is_refused() and self.half_closed.is_set():
             self.close()
+
+    def _process(self, frame: bytes | memoryview) -> tuple[Request, Outcome, Plan | None]:
+        """Decode a request, and let its handler process it. Returns the request, its outcome, and the faults for it."""
+        request, handle = self._read(frame)
+        size = len(frame)
+        self.queue.free(frame)
+        if self.broker.control is not None:
+            handle = self.broker.control.watch(request, handle, size)
+        if self.broker.security.quotas.values:
+            handle = throttled(self.broker.security.quotas, request, handle, size)
+        plan = self.broker.faults.plan(request)
+        return request, handle(request) if plan is None else plan.handle(request, handle), plan
 
     def _is_refused(self) -> bool:
         """Return whether the login failed. If so, the connection is closed after a delay, which makes guesses slow."""
