@@ -18,11 +18,13 @@ settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
-# `make suite` runs in several processes, a file's tests in one of them, and those of files that share a Spark session
-# or brokers in one, too (tests/together.py). What takes longest begins first, so that all processes end together.
+# `make suite` runs in several processes, a file's tests in one of them, and those of files that share a Spark session,
+# brokers or diagnoses in one, too (tests/together.py). What takes longest begins first, so that all processes end
+# together.
 LONGEST_FIRST = (
     "tests/pipeline/test_streaming.py",
     "tests/real/test_lab.py",
+    "tests/diagnose/test_commands.py",
     "tests/test_distribution.py",
     "tests/pipeline/test_cluster.py",
     "tests/real/test_snapshots.py",

@@ -1,4 +1,4 @@
-"""Files that share a Spark session or brokers are one scope; any other is its own."""
+"""Files that share a Spark session, brokers or diagnoses are one scope; any other is its own."""
 
 import pytest
 
@@ -12,6 +12,9 @@ from tests.together import ROOT, Scheduling, scope_of
         ("tests/pipeline/test_streaming.py", "spark"),
         ("tests/real/test_lab.py", "kafka"),
         ("tests/real/test_replay.py", "kafka"),
+        ("tests/diagnose/test_commands.py", "diagnosed"),
+        ("tests/rules/test_access.py", "diagnosed"),
+        ("tests/rules/test_by_hand.py", "tests/rules/test_by_hand.py"),
         ("tests/test_version.py", "tests/test_version.py"),
         ("tests/no_such_file.py", "tests/no_such_file.py"),
     ],

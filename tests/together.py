@@ -9,9 +9,13 @@ from xdist.scheduler import LoadFileScheduling
 __all__ = ["Scheduling", "scope_of"]
 
 ROOT = Path(__file__).parents[1]
-# Fixtures of many files: each process that needs one makes it anew. A Spark session takes 20 seconds of a processor
-# until it is warm, the brokers 5 to 10.
-SHARED = {"spark": r"\bspark: Any\b", "kafka": r"\b(?:kafka_44|kafka_39|three_44)\b"}
+# What many files use: each process that needs it makes it anew. A Spark session takes 20 seconds of a processor until it
+# is warm, the brokers 5 to 10, the diagnoses of all captures 30.
+SHARED = {
+    "spark": r"\bspark: Any\b",
+    "kafka": r"\b(?:kafka_44|kafka_39|three_44)\b",
+    "diagnosed": r"from tests\.diagnose\.captured import .*\b(?:diagnosed|only)\b",
+}
 
 
 @cache
