@@ -10,7 +10,8 @@ comma := ,
 VENV := .venv
 BIN := $(VENV)/bin
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-WORKERS ?= $(shell echo $$(($(CORES) < 6 ? $(CORES) + 1 : 6)))
+# Tests wait a good part of their time, for brokers and for what they start.
+WORKERS ?= $(shell echo $$(($(CORES) < 5 ? $(CORES) + 2 : 6)))
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What has been compiled before is not compiled again: of Python, as tests start kcli hundreds of times, and pytest reads
 # each of their files in several processes; and, be it in another folder, of the core: from Cython into C, and from there
@@ -34,7 +35,7 @@ demo: $(VENV)/built $(foreach extra,broker payloads report spark sql tls,$(VENV)
 
 test: check suite  ## Linters, then every test
 
-suite: $(VENV)/built $(VENV)/extra-dev  ## Every test, real Kafka included, in WORKERS=n processes (one more than cores)
+suite: $(VENV)/built $(VENV)/extra-dev  ## Every test, real Kafka included, in WORKERS=n processes (two more than cores)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 check: $(VENV)/built $(VENV)/extra-dev  ## Style, types, import order
