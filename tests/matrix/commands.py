@@ -122,8 +122,8 @@ class Command(NamedTuple):
         names = [str(param.name) for param in widest]
         seen: set[tuple[str, str]] = set()
         for one in inputs:
-            if each < DAMAGED and not one.sound and rng.random() < 0.5:
-                continue  # each run takes long: one of two is enough
+            if each < DAMAGED and not one.sound and rng.random() < 0.75:
+                continue  # each run takes long: one of four is enough
             most = each if one in fitting and one.sound else max(each // DAMAGED, 1) if one in fitting else min(2, each)
             for chosen in combined if len(combined) <= most else rng.sample(combined, most):
                 yield self.line(one, rng, seen, dict(zip(names, chosen, strict=True)))

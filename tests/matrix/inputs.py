@@ -22,6 +22,8 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 FITS = {
     "audit": ("capture",),
     "broker move-leader": ("odd",),
+    "check batch": ("log", "hex"),
+    "check request": ("request", "hex"),
     "completion": ("odd",),
     "decode batch": ("log", "hex"),
     "decode data": ("hex",),
@@ -29,6 +31,8 @@ FITS = {
     "decode request": ("request", "hex"),
     "decode response": ("response",),
     "decode segment": ("log", "folder"),
+    "diff batch": ("log", "hex", "batches"),
+    "diff message": ("request", "response", "lines", "hex"),
     "down-convert": ("log", "folder"),
     "encode batch": ("batches",),
     "encode": ("lines",),
