@@ -9,8 +9,8 @@ from xdist.scheduler import LoadFileScheduling
 __all__ = ["Scheduling", "scope_of"]
 
 ROOT = Path(__file__).parents[1]
-# What many files use: each process that needs it makes it anew. A Spark session takes 20 seconds of a processor until it
-# is warm, the brokers 5 to 10, the diagnoses of all captures 30.
+# What many files use: each process that needs it makes it anew. A Spark session takes 20 seconds of a processor until
+# it is warm, the brokers 5 to 10, the diagnoses of all captures 30.
 SHARED = {
     "spark": r"\bspark: Any\b",
     "kafka": r"\b(?:kafka_44|kafka_39|three_44)\b",
