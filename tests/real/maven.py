@@ -75,6 +75,9 @@ JACKSON = (
 )
 ZOOKEEPER = "org.apache.zookeeper:zookeeper:3.5.10"  # older ones do not run on today's Java
 JAXB = "javax.xml.bind:jaxb-api:2.3.1"  # part of Java until 11
+# Releases whose brokers and clients the tests run: under CI, where all are wanted, one run of Maven fetches them.
+BROKERS = ("4.4.0", "4.1.0", "3.9.1", "2.8.2", "0.10.2.2")
+CLIENTS = ("4.4.0", "3.9.1", "2.8.2", "0.10.2.2", "0.9.0.1")
 # The release of kafka-tools to take where that of the broker was never published. It runs with its own release's jars.
 TOOLS_INSTEAD = {"4.4.0": "4.3.1"}
 
@@ -84,9 +87,13 @@ def release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
+def under_ci() -> bool:
+    return os.environ.get("CI", "").lower() in ("1", "true")
+
+
 def unavailable(reason: str) -> NoReturn:
     """Skip the test that needs real Kafka, loudly; under CI=true, fail it."""
-    if os.environ.get("CI", "").lower() in ("1", "true"):
+    if under_ci():
         pytest.fail(f"real Kafka is needed under CI: {reason}")
     pytest.skip(f"no real Kafka: {reason}", allow_module_level=True)
 
@@ -113,7 +120,19 @@ def jars(artifact: str, version: str) -> list[Path]:
     >>> jars("kafka-clients", "4.4.0")  # doctest: +SKIP
     [PosixPath('.../kafka-clients-4.4.0.jar'), ...]
     """
-    return list(classpath((f"{KAFKA}:{artifact}:{version}", *QUIET, *JACKSON)))
+    return list(classpath(coordinates_of(artifact, version), wanted_by_all()))
+
+
+def coordinates_of(artifact: str, version: str) -> tuple[str, ...]:
+    return (f"{KAFKA}:{artifact}:{version}", *QUIET, *JACKSON)
+
+
+def wanted_by_all() -> tuple[tuple[str, ...], ...]:
+    """The sets of all brokers and clients under CI, else none."""
+    if not under_ci():
+        return ()
+    clients = (coordinates_of("kafka-clients", version) for version in CLIENTS)
+    return (*map(broker_coordinates, BROKERS), *clients)
 
 
 # Where generated message classes live, and since when. Before, group and transaction records were in the broker itself.
@@ -150,7 +169,7 @@ def member_jars(version: str) -> list[Path]:
 
 def broker_jars(version: str) -> list[Path]:
     """All that a broker of this release runs on: server, tools, logging, and a ZooKeeper where it needs one."""
-    return list(classpath(broker_coordinates(version)))
+    return list(classpath(broker_coordinates(version), wanted_by_all()))
 
 
 def broker_coordinates(version: str) -> tuple[str, ...]:

@@ -47,3 +47,12 @@ def test_a_set_that_cannot_be_had_leaves_the_others(tmp_path: Path) -> None:
     with pytest.raises(pytest.skip.Exception, match=r"could not fetch g:lost:1: \[ERROR\] lost is not there"):
         maven.classpath(sets[1], sets)
     assert runs(tmp_path) == 2
+
+
+def test_under_ci_one_run_has_every_broker_and_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    for version in maven.CLIENTS:
+        assert maven.jars("kafka-clients", version) == [tmp_path / "a.jar"]
+    for version in maven.BROKERS:
+        assert maven.broker_jars(version) == [tmp_path / "a.jar"]
+    assert runs(tmp_path) == 1
