@@ -1,4 +1,4 @@
-"""`kcli down-convert`: batches for consumers that are too old for them."""
+"""`kcli down-convert`: converts record batches for consumers that are too old for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcli produce`: records from a file, standard input or made up, to a topic; latencies at the end."""
+"""`kcli produce`: writes records to a topic, from a file, standard input or made up, and prints latencies."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ class ArrivingLines:
         return line
 
     def read(self) -> None:
-        """Read the bytes at hand; wait if there are none."""
+        """Read the bytes that are there; wait if there are none."""
         data = os.read(self.handle, PIECE)
         first, *more = data.split(b"\n")
         self.ended = not data

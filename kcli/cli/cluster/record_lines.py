@@ -1,4 +1,4 @@
-"""Lines of `kcli records --format jsonl` on their way back to a topic."""
+"""Makes records to produce from lines of `kcli records --format jsonl`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcli send`: one request, or several, to a broker; the decoded answers back."""
+"""`kcli send`: sends requests to a broker, and prints the decoded responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages in what `decode request` and `decode response` read: lines of text, frames behind their lengths."""
+"""Finds the messages in the input of `decode request` and `decode response`: in lines of text, or in framed bytes."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -97,7 +97,7 @@ def frames_of(
     """Yield the frames in a piece. By default it is framed if lengths lead exactly to its end, or if more of it can be
     read after a length than from its first byte; `note` then gets the number of missing or extra bytes.
 
-    Frames whose lengths include themselves, or are little-endian, are found, too; `note` is told so. Raises
+    Frames whose lengths include themselves, or are little-endian, are found, too; `note` gets a text about it. Raises
     DecodeError. reach: returns how many bytes of a message can be read; cut: the frame's end is missing. known: returns
     whether bytes start with a known API and a version that it may have.
     """

@@ -58,7 +58,7 @@ def become_input(file: str) -> None:
 
 
 def with_input_aside(files: Sequence[str], is_read_once: Callable[[bytes], bool]) -> tuple[str, ...]:
-    """Return the files; in place of standard input a copy, where its first bytes say that it can't be read once only.
+    """Return the files; in place of standard input a copy, if it has to be read twice by its first bytes.
 
     Raises OSError.
     """

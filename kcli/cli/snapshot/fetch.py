@@ -111,7 +111,7 @@ async def drive(client: Client, machine: SnapshotFetch, sink: PartFile, advance:
 
 
 class PartFile:
-    """The file while it comes, `<id>.checkpoint.part`, and beside it a note of which node it comes from."""
+    """The incomplete file, `<id>.checkpoint.part`, and beside it a file that names the node it comes from."""
 
     def __init__(self, folder: Path, *, resume: bool, notify: Callable[[str], None]) -> None:
         self.folder, self.resume, self.notify = folder, resume, notify
@@ -133,7 +133,7 @@ class PartFile:
         return self.final.with_name(self.final.name + ".part.json")
 
     def begin(self, machine: SnapshotFetch) -> int | None:
-        """Open the file of the machine's snapshot. Returns the number of bytes that are there. None: it is there
+        """Open the file of the machine's snapshot. Returns the number of bytes that are there. None: the file is there
         whole.
         """
         self.close()

@@ -1,4 +1,4 @@
-"""Calls to a live quorum: where its controllers are, how it is, and the requests of a reader one after the other."""
+"""Calls to a live quorum: finds its controllers, describes it, and sends a reader's requests one after the other."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The log directory of a controller that begins with a snapshot: its present files, and those put there."""
+"""The log directory of a controller that will begin with a snapshot: checks its files, and puts the snapshot there."""
 
 import fcntl
 import re

@@ -1,4 +1,4 @@
-"""A survey as one screen of text: the answer first, bars for the types, what to do next."""
+"""A survey as one screen of text: a summary, bars for the types of records, and the next commands."""
 
 from textwrap import wrap
 

@@ -1,4 +1,6 @@
-"""Topics that an output shows by their ids, as no message had named them. Offsets and batches may, once all is read."""
+"""Topics that an output shows by their ids, as no message had named them before. Their names may follow from offsets
+and batches, after the whole capture was read.
+"""
 
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
