@@ -119,33 +119,17 @@ def replay_command(files: tuple[str, ...], **values: Any) -> int:
     """
     if values["record"] == "-" and is_terminal(sys.stdout):
         raise UsageError("--record -: a capture is not for a terminal (a file, or a pipe expected)")
-    quiet, repeat, clients = values["quiet"], values["repeat"], values["clients"]
+    quiet = values["quiet"]
     config = configure(values["bootstrap"], values["settings"], quiet=quiet)
-    options = TrafficOptions(
-        scale=parse_speed(values["speed"]),
-        repeat=repeat,
-        topics=parse_topic_map(values["topics"]),
-        create=values["create"],
-        clients=clients,
-        memory=max(values["memory"] >> 2, 1),
-        free=values["free"],
-    )
+    options = options_of(values)
     outcome = Outcome(level_of(values), values["shown"], values["dialect"])
     choice = choice_of(values)
     problems: list[InputError] = []
     with TemporaryFolder("kcli-replay-") if "-" in files else nullcontext("") as folder:
         written = spooled(folder) if "-" in files else None
         captures = ReplayedCaptures(files, written, read_of(values), values["since"], values["until"])
-        seen = survey(captures.read(problems), choice, values["dialect"])  # type: ignore[arg-type]
-        if not quiet:
-            notify(seen)
-        if not seen.requests:
-            raise (
-                problems[0]
-                if problems
-                else InputError(f"{', '.join(map(name_of, files))}: no request that can be replayed{captures.bounded}")
-            )
-        total, begun = seen.requests * repeat * clients, time.monotonic()
+        seen = surveyed(captures, choice, values, problems)
+        total, begun = seen.requests * options.repeat * options.clients, time.monotonic()
         with (
             counting(total, quiet, "requests") as done,
             recording(values["record"], files) as recorder,
@@ -174,6 +158,19 @@ def replay_command(files: tuple[str, ...], **values: Any) -> int:
     if was_interrupted:
         return INTERRUPTED
     return 1 if outcome.has_differences() else 0
+
+
+def options_of(values: Mapping[str, Any]) -> TrafficOptions:
+    """Return the options of the replay itself. Raises UsageError."""
+    return TrafficOptions(
+        scale=parse_speed(values["speed"]),
+        repeat=values["repeat"],
+        topics=parse_topic_map(values["topics"]),
+        create=values["create"],
+        clients=values["clients"],
+        memory=max(values["memory"] >> 2, 1),
+        free=values["free"],
+    )
 
 
 def level_of(options: Mapping[str, Any]) -> Level:
@@ -235,6 +232,19 @@ class ReplayedCaptures:
         finally:
             if made is not None:
                 made.close()
+
+
+def surveyed(
+    captures: ReplayedCaptures, choice: Choice, values: Mapping[str, Any], problems: list[InputError]
+) -> Survey:
+    """Read the captures once, for what the replay needs on the cluster. Raises InputError if no request is left."""
+    seen = survey(captures.read(problems), choice, values["dialect"])  # type: ignore[arg-type]
+    if not values["quiet"]:
+        notify(seen)
+    if seen.requests:
+        return seen
+    names = ", ".join(map(name_of, captures.files))
+    raise problems[0] if problems else InputError(f"{names}: no request that can be replayed{captures.bounded}")
 
 
 def keys(names: Iterable[str], key_of: Callable[[str], int]) -> frozenset[int]:

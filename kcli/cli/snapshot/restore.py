@@ -113,10 +113,9 @@ def restore(sources: tuple[str, ...], **values: Any) -> int:
         carry_out(node, loaded, directory, options, rewritten=rewritten)
     if not options.quiet:
         words = {"--cluster-id": (node.cluster_id if node else cluster_id) or "ID", "--voters": options.voters}
+        show = print_note if node is not None and options.form == "text" else print_line
         for number, step in enumerate(steps(source, chosen, loaded, words, node), 1):
-            (print_note if node is not None and options.form == "text" else print_line)(
-                dumps({"step": number, "what": step}) if options.form == "jsonl" else f"{number}. {step}"
-            )
+            show(dumps({"step": number, "what": step}) if options.form == "jsonl" else f"{number}. {step}")
     return 0
 
 
