@@ -14,7 +14,7 @@ from kcli.schemas.apikeys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from kcli.schemas.errors import error_name
 from kcli.schemas.field_codes import API_KEYS
 from kcli.tables.arrays import Among, error_names, instants, integers, numbered, strings, texts
-from kcli.tables.core_rows import CoreRows
+from kcli.tables.core_rows import CoreRows, turned
 from kcli.tables.definition import Column, Table
 
 CUT_REQUEST, CUT_RESPONSE = 1, 2  # in the core's rows: the snapshot length cuts off the request, the response
@@ -55,12 +55,12 @@ class ExchangeArrays:
         return cut & (numpy.diff(numpy.frombuffer(self.taken["errors"][0], numpy.int32)) == 0) if cut.any() else None
 
     @cached_property
-    def fields(self) -> Any:
-        """The values of message fields, shape (fields, rows), int64."""
+    def fields(self) -> list[Any]:
+        """The values of message fields: an array of int64 for each field."""
         import numpy
 
         rows, _ = self.taken["fields"]
-        return numpy.frombuffer(rows, numpy.int64).reshape(-1, len(self.field_names)).T
+        return turned(numpy.frombuffer(rows, numpy.int64).reshape(-1, len(self.field_names)))
 
     def field(self, name: str) -> Any:
         """Return a message field by row; MISSING for no value."""

@@ -133,7 +133,7 @@ def number(name: str, kind: str, text: str, field: str) -> PartitionColumn:
     """Define a column that is a field of the core's rows; if it is nullable, missing values are null."""
 
     def make(of: PartitionArrays) -> Any:
-        values = of.rows.column(field)
+        values = getattr(of.rows, field)
         return integers(values, kind.rstrip("?"), values == MISSING if kind.endswith("?") else None)
 
     return column(name, kind, text, make)

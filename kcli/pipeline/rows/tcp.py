@@ -11,6 +11,7 @@ from kcli.calendar import NS_IN_MS
 from kcli.core.capture.tcp_facts import NAMED, SENDER, TALK, end_pairs, link_texts
 from kcli.pipeline.writing import stored_schema
 from kcli.tables.arrays import Among, integers, strings, texts
+from kcli.tables.core_rows import turned
 
 UNKNOWN = -1
 # The counts of one end, in the order of the table's columns.
@@ -29,18 +30,19 @@ def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Col
     if ports:
         kept = numpy.array([any(port_of(end) in ports for end in each) for each in end_pairs(ends)], bool)
         rows, named = rows[kept], named[kept]
-    columns = rows.T.copy()
-    turned = numpy.zeros(len(rows), numpy.uint8)
+    columns = turned(rows)
+    is_turned = numpy.zeros(len(rows), numpy.uint8)
     unknown = numpy.flatnonzero(columns[TALK.index("client")] == UNKNOWN)
     if len(unknown):
         connections = Counter(chain.from_iterable(end_pairs(named.tobytes())))
         pairs = end_pairs(named[unknown].tobytes())
-        turned[unknown] = [guessed_client(*each, servers, connections) for each in pairs]
-    both = columns[len(TALK) :].reshape(2, len(SENDER), -1)
-    swapped = numpy.flatnonzero(turned)
-    both[:, :, swapped] = both[::-1, :, swapped]
+        is_turned[unknown] = [guessed_client(*each, servers, connections) for each in pairs]
+    ends_columns = columns[len(TALK) : len(TALK) + len(SENDER)], columns[len(TALK) + len(SENDER) :]
+    swapped = numpy.flatnonzero(is_turned)
+    for one, other in zip(*ends_columns, strict=True):
+        one[swapped], other[swapped] = other[swapped], one[swapped]
     counts = dict(zip(TALK, columns, strict=False))
-    of_client, of_server = (dict(zip(SENDER, each, strict=True)) for each in both)
+    of_client, of_server = (dict(zip(SENDER, each, strict=True)) for each in ends_columns)
     schema = stored_schema("tcp")
     accepted = counts["answered"] > 0
     opened = counts["syns"] > 0
@@ -50,7 +52,7 @@ def tcp_batch(ends: bytes, data: bytes, servers: Container[str] = (), ports: Col
     arrays = [
         *(
             Among(strings((text_ends, data)), numpy.frombuffer(places, numpy.int32)).dictionary()
-            for places, text_ends, data in link_texts(named.tobytes(), turned)
+            for places, text_ends, data in link_texts(named.tobytes(), is_turned)
         ),
         integers(counts["first_ns"], "int64"), integers(counts["last_ns"], "int64"), integers(opened, "bool"),
         integers(counts["syns"], "int32"), integers(accepted, "bool"),
