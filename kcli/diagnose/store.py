@@ -203,7 +203,7 @@ class FactStore(RuleTables):
             sql = with_columns(sql, self.lean[table])
         if table in OF_NUMBERED:
             sql = NAMED_ALREADY.sub(r"\1\2", sql)
-            if table == "inner_clients" and self.has_one_number("exchange_facts", "client_id", "address"):
+            if table == "inner_clients" and "exchange_facts" in self.words.columns:
                 return self.inner_of_numbers(sql)
         elif table == "link_ends":
             self.make_words("connection")
@@ -222,11 +222,6 @@ class FactStore(RuleTables):
         if UNTYPED.search(sql) and self.is_typed("client_id"):
             sql = UNTYPED.sub(r"coalesce(\1, CAST('' AS client_id_word))", sql)
         return SOURCES.sub(lambda at: at[0].replace(at[1], self.source_for(at[1], sql, at.start())), sql)
-
-    def has_one_number(self, table: str, *kinds: str) -> bool:
-        """Return whether a table has numbered texts, and no text of these kinds has two numbers."""
-        assert self.words is not None
-        return table in self.words.columns and not any(self.words.numbers(each).packed for each in kinds)
 
     def inner_of_numbers(self, sql: str) -> str:
         """Return the query of `inner_clients` over numbered rows: it groups by numbers, and then looks up the texts."""
@@ -277,7 +272,7 @@ class FactStore(RuleTables):
         for table, columns in TYPED.items():
             for name in (each for each in columns if kind_of_texts(each) == kind):
                 for batch in self.batches(table):
-                    numbers.numbers_of([each for each in batch.column(name).to_pylist() if each])
+                    numbers.of(batch.column(name))
         self.kinds_made.add(kind)
         if self.is_typed(kind):
             words = numbers.table().column("word").to_pylist()  # by number, from 0

@@ -2,22 +2,20 @@
 faster.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import count
 from typing import Any
 
 import numpy
 import pyarrow
 
-from kcli.core.columns.numbers import put_numbers
+from kcli.core.columns.numbers import TextNumbers, put_numbers
 from kcli.rules.rule_tables import LARGEST
-from kcli.tables.arrays import batch_of_columns, integers, nulls_at, numbered, rows_at
+from kcli.tables.arrays import integers, nulls_at, numbered, rows_at, strings, texts
 from kcli.tables.definition import Column, schema_of
 from kcli.tables.parquet import is_text
 
 MOST_WORDS = 4096  # most texts of an ENUM type, as DuckDB compares such types text by text, again and again
-MOST_FRESH = 1 << 16  # most texts of a kind that are not packed
+MOST_BYTES = 1 << 30  # of the texts in a record batch
 KINDS = {"topic_id": "topic"}  # the kinds of columns that share those of another column
 KEYS = ("connection",)  # columns whose texts no rule reads, so that each table keeps only their numbers
 # The texts in place of null, as rules read these columns, so that no expression in their SQL changes an ENUM type.
@@ -26,19 +24,18 @@ WORD = [Column("number", "int64", ""), Column("word", "string", "")]
 
 
 class Numbers:
-    """Numbers texts from 1 in order of arrival; 0 is null.
-
-    If there are many texts, the older ones are packed. A packed text that returns gets a second number, except in a
-    key.
-    """
+    """Numbers texts from 1 in order of arrival; 0 is null."""
 
     def __init__(self, *, is_key: bool = False) -> None:
         self.is_key = is_key
-        self.numbers: dict[str, int] = defaultdict(count(1).__next__)
-        self.packed: list[Any] = []  # record batches of WORD
-        self.size = 0
+        self.known = TextNumbers()
         self.last: Any = None  # the Arrow dictionary for which `places` has the numbers
         self.places = numpy.zeros(0, numpy.uint16)
+
+    @property
+    def size(self) -> int:
+        """The number of texts."""
+        return self.known.count
 
     @property
     def kind(self) -> Any:
@@ -47,40 +44,28 @@ class Numbers:
 
     def number(self, word: str) -> int:
         """Return the number of a text."""
-        [found] = self.numbers_of([word])
-        return found
-
-    def numbers_of(self, words: list[str]) -> list[int]:
-        """Return the numbers of texts."""
-        before = len(self.numbers)
-        found = [*map(self.numbers.__getitem__, words)]
-        self.size += len(self.numbers) - before
-        return found
-
-    def pack(self) -> None:
-        """Move all texts into a record batch. A packed text that returns gets a further number."""
-        self.packed.append(batch_of_columns(self.columns(), schema_of(WORD)))
-        self.numbers.clear()
-
-    def columns(self) -> tuple[list[int], list[str]]:
-        """Return the numbers of the texts that are not packed, and these texts."""
-        return [*self.numbers.values()], [*self.numbers]
+        [found] = self.of_texts(texts([word])).tolist()
+        return int(found)
 
     def table(self) -> Any:
         """Return all numbers, including 0, with their texts, as a table of WORD."""
-        first, last = (batch_of_columns(each, schema_of(WORD)) for each in (([0], [""]), self.columns()))
-        return pyarrow.Table.from_batches([first, *self.packed, last])
+        batches, first = [pyarrow.record_batch([[0], [""]], schema_of(WORD))], 1
+        while first <= self.size:
+            last = self.known.last_within(first, MOST_BYTES)
+            words = strings(self.known.texts(first, last))
+            numbers = integers(numpy.arange(first, last + 1), "int64")
+            batches.append(pyarrow.record_batch([numbers, words], schema_of(WORD)))
+            first = last + 1
+        return pyarrow.Table.from_batches(batches)
 
     def of(self, column: Any) -> Any:
         """Return an array with the number of each row's text."""
         if not pyarrow.types.is_dictionary(column.type):
-            return numpy.array([0 if each is None else self.number(each) for each in column.to_pylist()], numpy.int64)
+            return self.of_texts(column)
         if not is_same(column.dictionary, self.last):
             self.last = column.dictionary
-            if len(self.numbers) > MOST_FRESH and not self.is_key:
-                self.pack()
-            found = self.numbers_of(self.last.to_pylist())
-            self.places = numpy.array(found, self.kind)
+            found = self.of_texts(self.last)
+            self.places = found.astype(self.kind)
         indices = column.indices
         validity, codes = indices.buffers()
         codes = numpy.frombuffer(codes, numpy.int32)[indices.offset : indices.offset + len(indices)]
@@ -88,6 +73,18 @@ class Numbers:
         bits = None if validity is None else numpy.frombuffer(validity, numpy.uint8)
         put_numbers(self.places, codes, bits, indices.offset, made)
         return made
+
+    def of_texts(self, column: Any) -> Any:
+        """Return the numbers of a column of plain texts."""
+        found = numpy.zeros(len(column), numpy.uint32)
+        missing = nulls_at(column, slice(None))
+        if missing is not None:
+            found[~missing] = self.of_texts(rows_at(column, numpy.flatnonzero(~missing)))
+        elif len(column):
+            _, ends, data = column.buffers()
+            ends = numpy.frombuffer(ends, numpy.int32)[column.offset :][: len(column) + 1]
+            self.known.put(ends, numpy.frombuffer(data or b"", numpy.uint8), found)
+        return found
 
     def texts(self, column: Any, kind: Any) -> Any:
         """Return an Arrow column of numbers as one of an Arrow type of text."""

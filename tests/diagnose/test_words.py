@@ -1,8 +1,10 @@
 """Numbers for texts that repeat."""
 
+import numpy
 import pyarrow
 import pytest
 
+from kcli.core.columns.numbers import TextNumbers
 from kcli.diagnose.words import Words
 
 
@@ -38,19 +40,39 @@ def test_rows_from_before_there_were_many_texts_become_as_those_behind_it() -> N
     assert second.column("topic")[-1].as_py() == (1 << 16) + 1
 
 
-def test_of_many_texts_the_older_ones_are_packed_and_keep_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.diagnose.words.MOST_FRESH", 2)
+def test_texts_are_listed_by_number_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kcli.diagnose.words.MOST_BYTES", 3)
     words = Words()
-    given = [("a", "b", "c"), ("d", None, "a"), ("a", "d", "e")]
+    given = [("a", "bb", "c"), ("dddd", None, "a"), ("", "a", "d\u00e9")]
     found = [number for each in given for number in numbers(words, *each)]
-    table = words.kinds["topic"].table().to_pydict()
-    text_of = dict(zip(table["number"], table["word"], strict=True))
-    assert [text_of[number] for number in found] == ["a", "b", "c", "d", "", "a", "a", "d", "e"]
-    assert found[5] != found[0] and len(words.kinds["topic"].numbers) <= 3
+    table = words.kinds["topic"].table()
+    assert [each.num_rows for each in table.to_batches()] == [1, 2, 1, 1, 2]
+    assert table.to_pydict() == {"number": [*range(7)], "word": ["", "a", "bb", "c", "dddd", "", "d\u00e9"]}
+    assert found == [1, 2, 3, 4, 0, 1, 5, 1, 6]
 
 
-def test_keys_keep_their_numbers_however_many_they_are_and_null_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kcli.diagnose.words.MOST_FRESH", 2)
+def test_texts_are_told_apart_whatever_their_number() -> None:
+    known = TextNumbers()
+    given = [b"%d" % each for each in range(5000)]
+    ends = numpy.cumsum([0, *map(len, given)]).astype(numpy.int32)
+    for _ in range(2):
+        made = numpy.zeros(5000, numpy.uint32)
+        known.put(ends, numpy.frombuffer(b"".join(given), numpy.uint8), made)
+        assert made.tolist() == [*range(1, 5001)] and known.count == 5000
+    made_ends, data = known.texts(4999, 5000)
+    assert (numpy.frombuffer(made_ends, numpy.int32).tolist(), data) == ([0, 4, 8], b"49984999")
+
+
+@pytest.mark.parametrize("ends", [[0, 3], [2, 1], [-1, 1]])
+def test_texts_end_within_their_bytes(ends: list[int]) -> None:
+    known = TextNumbers()
+    with pytest.raises(IndexError):
+        known.put(numpy.array(ends, numpy.int32), numpy.zeros(2, numpy.uint8), numpy.zeros(1, numpy.uint32))
+    with pytest.raises(IndexError):
+        known.texts(1, 1)
+
+
+def test_null_stays_in_a_key() -> None:
     words = Words()
     given = [("a", "b", "c"), ("d", None, "a"), ("a", "d", "e")]
     batches = [rows(*each).rename_columns(["connection"]) for each in given]
