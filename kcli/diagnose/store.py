@@ -18,6 +18,7 @@ from kcli.tables.call_views import NAMELESS_IDS, SAID_TOPICS
 from kcli.tables.definition import Column, schema_of
 from kcli.tables.duckdb_engine import SOURCES, STORE_MEMORY, files_sql
 from kcli.tables.parquet import silent_writer
+from kcli.topic_names import METADATA_ID
 
 SMALL = 1 << 22  # bytes: with fewer rows, optimizing a query or numbering texts takes longer than it saves
 ROWS = 50_000  # rows of a table that are collected before they become a record batch
@@ -256,18 +257,19 @@ class FactStore(RuleTables):
         return f"SELECT r.* EXCLUDE ({left_out}){texts} FROM {rows} r{joins}"
 
     def is_typed(self, kind: str) -> bool:
-        """Return whether the texts of a kind are an ENUM type; make the type on first use."""
+        """Return whether the texts of a kind are an ENUM type, and make it."""
         if self.words is None:
             return False
-        if kind not in self.kinds_made:
-            self.make_words(kind)
+        self.make_words(kind)
         return kind not in KEYS and self.words.kinds[kind].size <= MOST_WORDS
 
     def make_words(self, kind: str) -> None:
-        """Make an ENUM type of a kind's texts, and a variable that lists them by number; or a table if they are too
-        many.
+        """Make, on first use, an ENUM type of a kind's texts, and a variable that lists them by number; or a table if
+        they are too many.
         """
         assert self.words is not None
+        if kind in self.kinds_made:
+            return
         numbers = self.words.numbers(kind)
         for table, columns in TYPED.items():
             for name in (each for each in columns if kind_of_texts(each) == kind):
@@ -294,8 +296,8 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         return {row["topic_id"]: row["topic"] for row in sorted(rows, key=itemgetter("learnt_ns"), reverse=True)}
 
     def unnamed(self) -> set[str]:
-        """Return the topic ids in rows of partitions that have no name anywhere."""
-        return self.nameless_ids - self.topic_names().keys() if self.nameless_ids else set()
+        """Return the topic ids in rows of partitions whose name no message states, and other traffic may tell."""
+        return self.nameless_ids - self.topic_names().keys() - {METADATA_ID} if self.nameless_ids else set()
 
     def make_nameless_ids(self) -> None:
         """Make the table of topic ids that rows of partitions have without a name."""
@@ -359,8 +361,8 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
         if table == "topic_by_id" and fresh and self.is_typed("topic"):
             self.execute(TOPIC_IDS)
 
-    def forget(self) -> None:
-        """Drop all prepared tables and types, as more rows are to come."""
+    def drop_tables(self) -> None:
+        """Drop all prepared tables and views of rows; see RuleTables."""
         for view in self.views_made:
             self.execute(f"DROP VIEW {view}")
         for table in self.made:
@@ -369,13 +371,17 @@ SELECT CAST(number AS {number}) AS number, CASE WHEN number > 0 THEN word END AS
                 self.connection.unregister(f"{table}_given")
             else:
                 self.execute(f"DROP {kind_of(table)} {table}")
-        self.made.clear()
+        for each in (self.made, self.views_made, self.announced, self.lean):
+            each.clear()
+
+    def forget(self) -> None:
+        """Drop all prepared tables and types, as more rows are to come."""
+        self.drop_tables()
         for kind in self.kinds_made:
             self.execute(f"DROP TABLE IF EXISTS {kind}_words")
             self.execute(f"RESET VARIABLE {kind}_words")
             self.execute(f"DROP TYPE IF EXISTS {kind}_word")
-        for each in (self.views_made, self.kinds_made, self.announced, self.lean):
-            each.clear()
+        self.kinds_made.clear()
 
     def age(self) -> None:
         """Forget the rows of exchanges and connections from before the last call. Those since then are kept, and so are

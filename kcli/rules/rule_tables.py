@@ -96,18 +96,18 @@ class RuleTables(DuckDbSession):
         their keys over kept tables; "": none. lines: those of them whose facts of TCP are left out, too.
         """
         if connections or self.left_out:
-            self.forget()
+            self.drop_tables()
             self.left_out, self.lines_left_out = connections, lines
 
     def set_apart(self, servers: str, connections: str) -> None:
         """Leave out all rows of these servers, and of all connections to them, including facts of TCP, until the next
         call. Both are queries over kept tables; "": none.
         """
-        self.forget()
+        self.drop_tables()
         self.servers_apart, self.connections_apart = servers, connections
 
-    def forget(self) -> None:
-        """Drop all tables."""
+    def drop_tables(self) -> None:
+        """Drop all tables but kept ones."""
         for table in self.made:
             self.execute(f"DROP {'VIEW' if table in self.filled else kind_of(table)} {table}")
         self.made.clear()

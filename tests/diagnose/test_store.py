@@ -17,6 +17,7 @@ from kcli.rules.rule import Rule
 from kcli.rules.rule_tables import LARGEST
 from kcli.tables.arrays import batch_of_rows
 from kcli.tables.definition import schema_of
+from kcli.topic_names import METADATA_ID
 
 MARKS = "SELECT count(*) AS rows, sum(node_id) AS ids FROM advertised"
 
@@ -233,3 +234,13 @@ def test_a_client_that_asks_as_brokers_do_is_one(monkeypatch: pytest.MonkeyPatch
             store.put_batch("exchange_facts", row.set_column(names.index("client_id"), "client_id", clients))
         found = [*store.ask("SELECT client_id, inner_client, count(*) AS n FROM calls GROUP BY ALL ORDER BY 1")]
         assert [tuple(each.values()) for each in found] == [("a", False, 2), ("broker", True, 3), ("c", False, 1)]
+        ends = [{"connection": 1, "server": "b:1", "client": "c:1"}]
+        assert [*store.ask("SELECT * FROM link_ends")] == ends
+        store.set_apart("", "")  # another cluster's turn: the texts stay numbered
+        assert [*store.ask("SELECT * FROM link_ends")] == ends
+
+
+def test_nobody_else_tells_the_name_of_the_metadata_log() -> None:
+    with FactStore() as store:
+        store.nameless_ids |= {METADATA_ID, "a"}
+        assert store.unnamed() == {"a"}
