@@ -21,7 +21,7 @@ NAMES = {
         "max.request.size": "message.max.bytes",
         "receive.buffer.bytes": "socket.receive.buffer.bytes",
         "send.buffer.bytes": "socket.send.buffer.bytes",
-        "request.timeout.ms": "socket.timeout.ms",
+        "request.timeout.ms": "socket.timeout.ms (default 60000)",
         "max.poll.records": "the number for a consume_batch()",
         "CooperativeStickyAssignor": "partition.assignment.strategy=cooperative-sticky",
         "TCP keep-alive": "socket.keepalive.enable",

@@ -108,7 +108,7 @@ def test_commits_by_a_topics_id_have_its_name(tmp_path: Path) -> None:
 
 def group_talk(steps: str, client: str = "reader", port: int = 40000) -> Talk:
     """A member that commits offset 40 (c), is told that none (n) or 40 (o) is committed, reads from offset 3 (f), or
-    deletes its group (d).
+    deletes its group (d) or topic (t).
     """
     talk = Talk(client, port)
     for step in steps:
@@ -118,6 +118,9 @@ def group_talk(steps: str, client: str = "reader", port: int = 40000) -> Talk:
             talk.call(8, 8, commit, {"topics": [{"name": "orders", "partitions": [{"partitionIndex": 0}]}]}, 9 * SECOND)
         elif step == "f":
             fetched(talk, 1, offset=3, start=0, end=41)
+        elif step == "t":
+            deleted = {"responses": [{"name": "orders", "errorCode": 0}]}
+            talk.call(20, 5, {"topicNames": ["orders"], "timeoutMs": 9}, deleted)
         elif step == "d":
             talk.call(42, 2, {"groupsNames": [client]}, {"results": [{"groupId": client}]})
         else:
@@ -134,6 +137,12 @@ def test_committed_offsets_that_are_gone(tmp_path: Path) -> None:
 
 
 def test_committed_offsets_that_are_there_or_that_somebody_deletes(tmp_path: Path) -> None:
-    assert not found(tmp_path, group_talk("nfcof", "kept", 40001), group_talk("cdnf", "tool", 40002))
+    assert not found(tmp_path, group_talk("nfcof", "kept", 40001), group_talk("cdnfd", "tool", 40002))
     [info] = (each for each in diagnose([str(tmp_path / "a.pcap")]).findings if each.finding == "offsets-lost")
     assert info.subject["group"] == "tool" and "tool deleted groups" in info.text
+
+
+def test_offsets_are_gone_with_their_topic(tmp_path: Path) -> None:
+    """As of a test that creates a topic, reads and deletes it, again and again."""
+    assert not found(tmp_path, group_talk("nfctnfctnfct"))
+    assert not diagnose([str(tmp_path / "a.pcap")]).findings

@@ -4,7 +4,8 @@ from kcli.rules.rule import Rule
 
 # A group that has committed an offset is told later that there is none. A broker removes offsets after
 # offsets.retention.minutes without members; somebody may have removed them, or the topic. Only a member that reads then
-# from another offset is worth a warning: it begins where auto.offset.reset says.
+# from another offset is worth a warning: it begins where auto.offset.reset says. Offsets of a topic that was deleted in
+# between, or has another id since, are gone with it.
 RULE = Rule(
     finding="offsets-lost",
     title="committed offsets that expired or were deleted",
@@ -15,6 +16,20 @@ WITH asked AS (
   FROM uncommitted u JOIN calls c ON u.connection = c.connection AND u.correlation_id = c.correlation_id
   LEFT JOIN topic_by_id t ON u.topic_id = t.topic_id
   WHERE u.group_id IN (SELECT group_id FROM commits)
+),
+deleted AS (
+  SELECT coalesce(t.topic, c.topic) AS topic, completed_ns AS ns
+  FROM topic_changes c LEFT JOIN topic_by_id t ON c.topic = t.topic_id
+  WHERE api = 'DELETE_TOPICS' AND error IS NULL
+  UNION ALL
+  SELECT topic, ns
+  FROM (
+    SELECT topic, min(completed_ns) AS ns, lag(topic_id) OVER (PARTITION BY topic ORDER BY min(completed_ns)) AS before
+    FROM metadata_partitions
+    WHERE topic_id IS NOT NULL
+    GROUP BY topic, topic_id
+  ) AS ids
+  WHERE before IS NOT NULL
 ),
 lost AS (
   SELECT group_id, topic, partition, min(ns) AS ns, min_by(committed_ns, ns) AS committed_ns,
@@ -28,6 +43,9 @@ lost AS (
     WHERE d.error IS NULL AND d.committed_offset >= 0
     GROUP BY a.group_id, a.topic, a.partition, a.ns
   ) AS each
+  WHERE NOT EXISTS (
+    SELECT 1 FROM deleted r WHERE r.topic = each.topic AND r.ns BETWEEN each.committed_ns AND each.ns
+  )
   GROUP BY group_id, topic, partition
 ),
 begun AS (
@@ -40,9 +58,10 @@ begun AS (
   GROUP BY l.group_id, l.topic, l.partition
 ),
 removals AS (
-  SELECT array_agg(DISTINCT client_id) AS clients, max(ns) AS ns
-  FROM calls
+  SELECT l.group_id, array_agg(DISTINCT c.client_id) AS clients
+  FROM lost l JOIN calls c ON c.ns BETWEEN l.committed_ns AND l.ns
   WHERE api IN ('DELETE_GROUPS', 'OFFSET_DELETE', 'DELETE_TOPICS') AND NOT failed
+  GROUP BY l.group_id
 )
 SELECT *, CASE WHEN effect = '' THEN '' ELSE concat(', so that ', effect) END AS so_that
 FROM (
@@ -60,16 +79,15 @@ FROM (
                    CASE WHEN sum(greatest(b.fetch_offset - l.committed_offset, 0)) > 0
                           THEN concat(format_number(sum(greatest(b.fetch_offset - l.committed_offset, 0)), 0),
                                       ' are skipped') END) AS effect,
-         CASE WHEN max(r.ns) BETWEEN min(l.committed_ns) AND max(l.ns)
+         CASE WHEN max(r.clients) IS NOT NULL
                 THEN concat('; ', concat_ws(', ', max(r.clients)), ' deleted groups, offsets or topics in between')
               ELSE '' END AS removal,
-         CASE WHEN max(r.ns) BETWEEN min(l.committed_ns) AND max(l.ns)
-                OR coalesce(sum(abs(l.committed_offset - b.fetch_offset)), 0) = 0 THEN 'info' ELSE 'warning' END
-           AS severity,
+         CASE WHEN max(r.clients) IS NOT NULL OR coalesce(sum(abs(l.committed_offset - b.fetch_offset)), 0) = 0
+              THEN 'info' ELSE 'warning' END AS severity,
          max(l.committed_ns) AS first_ns, max(l.ns) AS last_ns,
          coalesce(sum(abs(l.committed_offset - b.fetch_offset)), 0) AS weight
   FROM lost l LEFT JOIN begun b ON l.group_id = b.group_id AND l.topic = b.topic AND l.partition = b.partition
-  CROSS JOIN removals r
+  LEFT JOIN removals r ON l.group_id = r.group_id
   GROUP BY l.group_id
 ) AS g
 """,

@@ -60,8 +60,8 @@ HAVING count(*) >= 2 OR sum(resent) >= 4
     text="{client_id}: {cut} of {connections} connections ({ends}), silent for {least_silence} s or more, "
     "were cut silently: {resent} segments retransmitted, never acknowledged; other connections continue",
     ruled_out="the broker and the network: packets arrive on other connections to it, and of the same host, afterwards",
-    advice="set connections.max.idle.ms of the client (default 540000) below the idle limit of the firewall, NAT or "
-    "load balancer between, which is at most {least_silence} s; or turn on TCP keep-alive",
+    advice="set connections.max.idle.ms of the client (default 540000, in librdkafka 0: never) below the idle limit of "
+    "the firewall, NAT or load balancer between, which is at most {least_silence} s; or turn on TCP keep-alive",
     see="stats {files} --by connection --client {client_id}",
     source="connections.max.idle.ms 540000 (client), 600000 (broker)",
     explains={
