@@ -7,6 +7,7 @@ from kcli.core.records.batches import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC_
 from kcli.core.records.crc import crc32c
 from kcli.errors import InputError
 from kcli.grammar.batches import BATCH_HEADER
+from kcli.grammar.slips.plausibility import YEAR_2096
 from kcli.records.batches import CODEC_MASK
 from kcli.records.codecs import CODECS, decompress
 
@@ -16,7 +17,7 @@ UNFOLDED = 1 << 22  # the most decompressed bytes of records that are read
 WRONG_CHECKSUM = 3.0  # oddness; a right checksum shows that nothing else was changed
 FAR = 1 << 40  # ms: a larger value is no delta
 ABSOLUTE, SUSPECT = 6.0, 2.0  # oddness
-OLDEST, NEWEST = 10**9, 4 * 10**12  # ms
+OLDEST = 10**9  # ms
 LARGE = 1 << 40  # producer ids
 
 
@@ -93,7 +94,7 @@ def header_oddness(batch: bytes) -> float:
     """Return how odd a header is: implausible times, or a producer with only some of id, epoch and sequence."""
     base, latest = number(batch, "baseTimestamp"), number(batch, "maxTimestamp")
     producer = [number(batch, name) for name in ("producerId", "producerEpoch", "baseSequence")]
-    oddness = sum(SUSPECT for time in (base, latest) if not (time in (-1, 0) or OLDEST < time < NEWEST))
+    oddness = sum(SUSPECT for time in (base, latest) if not (time in (-1, 0) or OLDEST < time < YEAR_2096))
     oddness += SUSPECT if latest < base else 0.0
     oddness += 0.0 if len({value < 0 for value in producer}) == 1 else SUSPECT
     oddness += sum(SUSPECT for value in producer if value < -1 or value > LARGE)

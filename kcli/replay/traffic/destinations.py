@@ -16,7 +16,7 @@ from kcli.schemas.apikeys import FIND_COORDINATOR
 from kcli.schemas.errors import error_code
 
 READY_SECONDS = 30.0  # for a cluster's first coordinator, whose topic has to be created
-PAUSE = 0.1
+RETRIES, PAUSE = 50, 0.1  # of a request that the cluster is not ready for; seconds
 NOT_READY = (error_code("COORDINATOR_LOAD_IN_PROGRESS"), error_code("COORDINATOR_NOT_AVAILABLE"))
 # Errors of a broker that is not the right one for a request, or no longer.
 MOVED = frozenset(["NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"])

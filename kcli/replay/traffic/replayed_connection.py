@@ -19,7 +19,7 @@ from kcli.records.acceptance import MAGIC_2_SINCE
 from kcli.replay.live_connections import FROM_CLIENT, FROM_SERVER, OpenConnection, OpenConnections
 from kcli.replay.produced_batches import producers_of, renumbered, to_magic_2, without_refused
 from kcli.replay.traffic.choice import was_refused
-from kcli.replay.traffic.destinations import MOVED, Destinations
+from kcli.replay.traffic.destinations import MOVED, PAUSE, RETRIES, Destinations
 from kcli.replay.traffic.fetch_sessions import LOST
 from kcli.replay.traffic.identities import Identities
 from kcli.replay.traffic.mapping import Mapper
@@ -35,7 +35,6 @@ from kcli.schemas.apikeys import CREATE_TOPICS, END_TXN, FETCH, INIT_PRODUCER_ID
 from kcli.schemas.field_codes import CoordinatorType
 from kcli.sessions.epochs import FULL_EPOCH
 
-RETRIES, PAUSE = 50, 0.1
 JOINS = 10  # how often a member joins again if its round was too small
 UNKNOWN_ID = "UNKNOWN_TOPIC_ID"
 

@@ -11,6 +11,7 @@ from typing import Any
 from kcli.client.calls import call
 from kcli.client.handshake import Session
 from kcli.errors import BrokerError
+from kcli.replay.traffic.destinations import PAUSE, RETRIES
 from kcli.schemas.apikeys import (
     ADD_OFFSETS_TO_TXN,
     ADD_PARTITIONS_TO_TXN,
@@ -24,7 +25,6 @@ from kcli.schemas.errors import error_code, error_name
 IMPLICIT_SINCE = {PRODUCE: 12, TXN_OFFSET_COMMIT: 5}
 OF_CLIENTS = 3  # the newest version of AddPartitionsToTxn for clients
 CONCURRENT = error_code("CONCURRENT_TRANSACTIONS")  # the previous transaction still ends
-RETRIES, PAUSE = 50, 0.1
 ENDING = frozenset(["PrepareCommit", "PrepareAbort"])  # states in which markers are not all written
 SHORT_PAUSE = 0.005
 

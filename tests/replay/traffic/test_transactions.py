@@ -12,6 +12,7 @@ import pytest
 from kcli.errors import BrokerError
 from kcli.records import build_batch
 from kcli.replay.traffic import transactions
+from kcli.replay.traffic.destinations import RETRIES
 from kcli.replay.traffic.transactions import Transactions, request
 from kcli.schemas.apikeys import DESCRIBE_TRANSACTIONS, PRODUCE
 
@@ -90,7 +91,7 @@ def test_it_waits_for_the_transaction_before(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(transactions, "PAUSE", 0)
     asyncio.run(request(Session(), 24, {}))  # type: ignore[arg-type]
     assert not codes
-    codes[:] = [51] * transactions.RETRIES
+    codes[:] = [51] * RETRIES
     with pytest.raises(BrokerError, match="does not end"):
         asyncio.run(request(Session(), 24, {}))  # type: ignore[arg-type]
 
