@@ -28,7 +28,8 @@ def captures_like(rule: Rule) -> list[str]:
     return sorted(NAMES, key=lambda name: -len(words & words_of(name)))[:CAPTURES]
 
 
-RULES_OF = {name: [each for each in WITH_HEADS if name in captures_like(each)] for name in NAMES}
+LIKE = {each.finding: captures_like(each) for each in WITH_HEADS}
+RULES_OF = {name: [each for each in WITH_HEADS if name in LIKE[each.finding]] for name in NAMES}
 SQL = """
 WITH one AS (SELECT ' (it''s' AS a), -- isn't ( closed
 -- two needs it
