@@ -1,4 +1,4 @@
-"""Files that share a Spark session, brokers or diagnoses are one scope; any other is its own."""
+"""Files that share a Spark session, brokers or diagnoses, or start clusters, are one scope; any other is its own."""
 
 import pytest
 
@@ -12,6 +12,7 @@ from tests.together import ROOT, Scheduling, scope_of
         ("tests/pipeline/test_streaming.py", "spark"),
         ("tests/real/test_lab.py", "kafka"),
         ("tests/real/test_replay.py", "kafka"),
+        ("tests/real/test_restore.py", "clusters"),
         ("tests/diagnose/test_commands.py", "diagnosed"),
         ("tests/rules/test_access.py", "diagnosed"),
         ("tests/rules/test_by_hand.py", "tests/rules/test_by_hand.py"),

@@ -10,10 +10,12 @@ __all__ = ["Scheduling", "scope_of"]
 
 ROOT = Path(__file__).parents[1]
 # What many files use: each process that needs it makes it anew. A Spark session takes 20 seconds of a processor until
-# it is warm, the brokers 5 to 10, the diagnoses of all captures 30.
+# it is warm, the brokers 5 to 10, the diagnoses of all captures 30. Clusters that a file starts by itself come one
+# after the other: many brokers at once have too little of a processor for their time limits.
 SHARED = {
     "spark": r"\bspark: Any\b",
     "kafka": r"\b(?:kafka_44|kafka_39|three_44)\b",
+    "clusters": r"from tests\.real\.lab import .*\bCluster\b",
     "diagnosed": r"from tests\.diagnose\.captured import .*\b(?:diagnosed|only)\b",
 }
 
