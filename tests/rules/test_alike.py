@@ -49,6 +49,14 @@ def test_a_follower_is_to_blame_for_the_waits_that_its_pauses_make_up(tmp_path: 
     assert finding.subject["broker"] == ["3"]
 
 
+def test_a_broker_does_not_wait_for_itself(tmp_path: Path) -> None:
+    """Whoever stops neither leads nor follows meanwhile; a topic of one replica waits for its leader alone."""
+    late = [*range(0, 200, 5)]
+    busy = [writes("all", 42001, 3, -1, late), writes("one", 43000, 2, 1, []), writes("one", 43001, 3, 1, [])]
+    pauses, goes_on = follows(3, 47001, 700), follows(2, 47002, 5, 3)
+    assert "slow-replication" not in {each.finding for each in found(tmp_path, *busy, pauses, goes_on)}
+
+
 @pytest.mark.parametrize("host", ["10.0.0", "192.168.7"])
 def test_the_own_late_answers_of_a_follower_count_not(host: str, tmp_path: Path) -> None:
     """It leads partitions, too. Metadata may have addresses that are others in the capture."""

@@ -10,7 +10,9 @@ from kcli.rules.windows import covered_time
 # more than one has to wait: a client that sends many requests at once waits for itself. Without another broker to
 # compare with (another listener of the same broker is none), nearly all clients have to wait for a good part of the
 # time, and this has to hold when requests in flight together count once. Only delays of seconds make members leave
-# their groups. A broker without connections at first may just have started: its first seconds do not count.
+# their groups. Fetches within their wait and writes that wait for followers count among a broker's answers, too: other
+# brokers may have hardly any others. A broker without connections at first may just have started: its first seconds do
+# not count.
 # If it then answers nobody for a second, again and again, while several clients wait for as long, a smaller part of the
 # time is enough.
 # OffsetForLeaderEpoch does not count: a leader that has just been elected is asked for it. If Metadata alone is late,
@@ -151,12 +153,24 @@ waiters AS (
   ) AS late_ones
   GROUP BY server
 ),
+-- Answers of all kinds, on time or not.
+served AS (
+  SELECT server, count(*) AS served
+  FROM timed
+  WHERE NOT inner_client AND (own_ms IS NOT NULL OR api = 'FETCH')
+  GROUP BY server
+),
+each_server AS (
+  SELECT v.server, node_id, served, coalesce(answers, 0) AS answers, coalesce(late_answers, 0) AS late_answers,
+         late_metadata, bursts, links, longest_ms, median_ms, late_ms, first_ns, last_ns
+  FROM served v LEFT JOIN by_server s ON v.server = s.server LEFT JOIN nodes n ON v.server = n.server
+),
 compared AS (
   SELECT o.*, coalesce(sum(p.answers), 0) AS other_answers, coalesce(sum(p.late_answers), 0) AS other_late,
-         max(p.median_ms) AS other_median_ms, count(p.server) AS others
-  FROM (SELECT s.*, node_id FROM by_server s LEFT JOIN nodes n ON s.server = n.server) AS o
-  LEFT JOIN (SELECT s.*, node_id FROM by_server s LEFT JOIN nodes n ON s.server = n.server) AS p
-    ON o.server != p.server AND p.answers >= 20 AND coalesce(o.node_id != p.node_id, true)
+         coalesce(sum(p.served), 0) AS other_served, count(p.server) AS others,
+         max(CASE WHEN p.answers >= 20 THEN p.median_ms END) AS other_median_ms
+  FROM each_server o
+  LEFT JOIN each_server p ON o.server != p.server AND p.served >= 20 AND coalesce(o.node_id != p.node_id, true)
   GROUP BY ALL
 ),
 -- Servers with late answers in bursts, or at most times; the conditions behind these take more time to look at.
@@ -165,10 +179,10 @@ suspects AS (
   FROM (
     SELECT *,
            late_answers >= 5 AND bursts >= 3 AND (last_ns - first_ns) / 1e9 > 1.5
-             AND (others = 0 OR late_answers / answers > 5.0 * (other_late + 1) / (other_answers + 1)) AS in_bursts,
-           others > 0 AND median_ms > 20 AND median_ms > 5 * other_median_ms AS usually
+             AND (others = 0 OR late_answers / served > 5.0 * (other_late + 1) / (other_served + 1)) AS in_bursts,
+           answers >= 20 AND coalesce(median_ms > 20 AND median_ms > 5 * other_median_ms, false) AS usually
     FROM compared
-    WHERE answers >= 20
+    WHERE served >= 20
   ) AS c
   WHERE in_bursts OR usually
 )
@@ -178,10 +192,11 @@ SELECT broker, broker_name, answers, late_answers, bursts, coalesce(waiting, 0) 
        CASE WHEN longest_ms < 3000 THEN 'rebalance-storm,slow-rebalance' END AS spares,
        CASE WHEN r.server IS NOT NULL THEN ', acks=all waiting for followers' ELSE '' END AS followers,
        standstills,
-       CASE WHEN other_answers = 0 AND standstills > 1
+       CASE WHEN others = 0 AND standstills > 1
               THEN concat('in ', standstills, ' of the pauses it answered nobody for a second or more')
-            WHEN other_answers = 0 THEN 'no other broker to compare with'
-            ELSE concat('other brokers ', format_number(other_late, 0), ' of ', format_number(other_answers, 0))
+            WHEN others = 0 THEN 'no other broker to compare with'
+            ELSE concat('other brokers ', format_number(other_late, 0), ' of ',
+                        format_number(CASE WHEN other_answers > 0 THEN other_answers ELSE other_served END, 0))
             END AS others_text
 FROM suspects c JOIN brokers b ON c.server = b.server LEFT JOIN shared s ON c.server = s.server
 LEFT JOIN covered v ON c.server = v.server

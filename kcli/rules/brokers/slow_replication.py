@@ -8,7 +8,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # waits, and the other requests are compared by their longest. Commits of offsets wait for followers, too, and what a
 # client asks behind them. A broker answers the requests of a connection in order, so only the time since the previous
 # answer counts. The follower to blame has its Fetch answered and does not send the next one during the wait; its pauses
-# have to make up much of the waits: else all followers are slow alike, as on a machine that is too busy. Its own late
+# have to make up much of the waits at brokers that it follows: else all followers are slow alike, as on a machine that
+# is too busy. Its own late
 # answers, as the leader of other partitions, are left out of the comparison. Metadata tells which server it is, if
 # that address is in the capture; otherwise it is the one to which it sends no Fetch.
 RULE = Rule(
@@ -90,8 +91,9 @@ pauses AS (
 blamed AS (
   SELECT p.replica_id, count(*) AS matched, max(paused_ms) AS paused_ms
   FROM awaited w
+  JOIN (SELECT DISTINCT replica_id, server FROM asks) AS f ON w.server = f.server
   JOIN (SELECT *, sum(to_ns - from_ns) OVER (PARTITION BY replica_id) / 1e6 AS paused_ms FROM pauses) AS p
-    ON w.late AND w.completed_ns > p.from_ns AND w.ns < p.to_ns
+    ON p.replica_id = f.replica_id AND w.late AND w.completed_ns > p.from_ns AND w.ns < p.to_ns
   GROUP BY p.replica_id
   ORDER BY sum(least(w.completed_ns, p.to_ns) - greatest(w.ns, p.from_ns)) DESC, p.replica_id
   LIMIT 1
