@@ -139,6 +139,9 @@ def test_offsets_that_are_not_there(tmp_path: Path) -> None:
     assert "beyond the end of the log" in beyond.text and "unclean leader election" in beyond.advice
     assert "other Fetches" in beyond.ruled_out
     assert not found(tmp_path, fetched(Talk(), 1, error=1), others)
+    assert not found(tmp_path, fetched(fetched(Talk(), 1, error=1, offset=3), 2, offset=7))
+    [info] = diagnose([str(tmp_path / "a.pcap")]).findings
+    assert info.text.endswith("; it continues without 4 records") and "has chosen" in info.advice
 
 
 @pytest.mark.parametrize("kind", ["refused", "evicted"])

@@ -20,6 +20,25 @@ refused AS (
   FROM places
   WHERE error = 'OFFSET_OUT_OF_RANGE'
 ),
+-- Where the client continues. The records between are skipped, or read again.
+resumed AS (
+  SELECT client_id, topic, count(*) AS resumed, sum(greatest(resumed_at - fetch_offset, 0)) AS skipped,
+         sum(greatest(fetch_offset - resumed_at, 0)) AS read_again
+  FROM (
+    SELECT r.client_id, r.topic, r.partition, max(r.fetch_offset) AS fetch_offset,
+           min_by(f.fetch_offset, f.ns) AS resumed_at
+    FROM (
+      SELECT client_id, topic, partition, max(ns) AS ns, max_by(fetch_offset, ns) AS fetch_offset
+      FROM refused
+      GROUP BY client_id, topic, partition
+    ) AS r
+    JOIN fetched f
+      ON f.client_id = r.client_id AND f.topic = r.topic AND f.partition = r.partition AND f.ns > r.ns
+      AND f.asked AND f.error IS NULL
+    GROUP BY r.client_id, r.topic, r.partition
+  ) AS p
+  GROUP BY client_id, topic
+),
 bounds AS (
   SELECT topic, partition, max(log_start_offset) AS log_start, max(high_watermark) AS log_end
   FROM fetched
@@ -36,10 +55,22 @@ SELECT r.client_id, r.client_id AS cause, r.topic,
        CASE WHEN min(r.fetch_offset) > max(greatest(r.high_watermark, b.log_end, -1))
               AND max(greatest(r.high_watermark, b.log_end, -1)) >= 0
             THEN 'beyond the end of the log' ELSE 'that are deleted' END AS what,
+       max(k.skipped) AS skipped, max(k.read_again) AS read_again,
+       CASE WHEN max(k.resumed) = count(DISTINCT r.partition)
+            THEN concat('; it continues', CASE WHEN max(k.skipped) > 0
+                                               THEN concat(' without ', format_number(max(k.skipped), 0), ' records')
+                                               WHEN max(k.read_again) > 0
+                                               THEN concat(', and reads ', format_number(max(k.read_again), 0),
+                                                           ' records again')
+                                               ELSE '' END)
+            ELSE '' END AS then_on,
        CASE WHEN min(r.fetch_offset) > max(greatest(r.high_watermark, b.log_end, -1))
               AND max(greatest(r.high_watermark, b.log_end, -1)) >= 0
             THEN 'find what shortened the log (the topic was recreated, an unclean leader election, a restored disk), '
-                 'then reset the group''s offsets knowingly (kafka-consumer-groups.sh --reset-offsets)' END AS advised,
+                 'then reset the group''s offsets knowingly (kafka-consumer-groups.sh --reset-offsets)'
+            WHEN max(k.resumed) = count(DISTINCT r.partition)
+            THEN 'its auto.offset.reset has chosen where it continues; if it should read all records, use a longer '
+                 'retention.ms or larger retention.bytes, and none instead of a reset' END AS advised,
        CASE WHEN max(greatest(r.log_start_offset, r.high_watermark, b.log_start, b.log_end, -1)) < 0
             THEN '; no response says where the log starts and ends'
             ELSE concat('; the log starts at ',
@@ -53,14 +84,26 @@ SELECT r.client_id, r.client_id AS cause, r.topic,
 FROM refused r
 LEFT JOIN bounds b ON r.topic = b.topic AND r.partition = b.partition
 LEFT JOIN client_groups g ON r.client_id = g.client_id
+LEFT JOIN resumed k ON r.client_id = k.client_id AND r.topic = k.topic
 GROUP BY r.client_id, r.topic
 HAVING r.client_id NOT IN (SELECT client_id FROM inner_clients)
   OR (count(*) >= 3 AND max(ns) - min(ns) >= 1000000000
       AND count(*) > count(DISTINCT concat(r.partition, ' ', r.fetch_offset)))
 """,
     subject={"client": "client_id", "topic": "topic", "group": "groups", "partition": "partitions"},
-    evidence=("refused", "asked_from", "asked_to", "offsets", "log_start", "log_end", "seconds"),
-    text="{client_id} fetches {topic} at offsets {what}: {refused} times in {seconds} s, from {asked_from} on{bounds}",
+    evidence=(
+        "refused",
+        "asked_from",
+        "asked_to",
+        "offsets",
+        "log_start",
+        "log_end",
+        "skipped",
+        "read_again",
+        "seconds",
+    ),
+    text="{client_id} fetches {topic} at offsets {what}: {refused} times in {seconds} s, from {asked_from} on{bounds}"
+    "{then_on}",
     ruled_out="{not_so}",
     advice="reset the group's offsets (kafka-consumer-groups.sh --reset-offsets), set auto.offset.reset to "
     "earliest or latest instead of none, or use a longer retention.ms or larger retention.bytes",
