@@ -6,7 +6,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # since, they are followers that fetched from the refusing leader before and have stopped, or replicas whose broker is
 # down.
 # A broker that can't verify a transaction, as its coordinator moves or starts, answers with the same error, and says so
-# (KIP-890): no replica is missing. Without that text, refusals at a single moment do not count.
+# (KIP-890): no replica is missing. Without that text, refusals at a single moment do not count. Those of a few seconds,
+# as of a cluster that starts, are worth knowing only.
 RULE = Rule(
     finding="under-min-isr",
     title="writes refused because of too few in-sync replicas",
@@ -103,6 +104,28 @@ missing_by_topic AS (
   LEFT JOIN brokers b ON n.server = b.server
   GROUP BY s.topic
 ),
+-- Topics of which each partition accepts writes again.
+recovered AS (
+  SELECT r.topic
+  FROM (SELECT topic, partition, max(ns) AS ns FROM refused GROUP BY topic, partition) AS r
+  LEFT JOIN (
+    SELECT topic, partition, max(ns) AS ns
+    FROM produced
+    WHERE acks = -1 AND answered AND error IS NULL
+    GROUP BY topic, partition
+  ) AS p ON r.topic = p.topic AND r.partition = p.partition
+  GROUP BY r.topic
+  HAVING bool_and(coalesce(p.ns > r.ns, false))
+),
+-- Topics of which all missing brokers came back.
+returned AS (
+  SELECT s.topic
+  FROM missing_replicas s
+  LEFT JOIN nodes n ON CAST(n.node_id AS STRING) = s.replica
+  LEFT JOIN outages o ON o.server = n.server AND o.back_ns IS NOT NULL
+  GROUP BY s.topic
+  HAVING count(DISTINCT s.replica) = count(DISTINCT CASE WHEN o.server IS NOT NULL THEN s.replica END)
+),
 -- What the same leaders take meanwhile.
 taken AS (
   SELECT t.topic, sum(CASE WHEN p.topic = t.topic AND acks = 1 THEN 1 ELSE 0 END) AS unwaited,
@@ -131,6 +154,8 @@ SELECT t.topic, nullif(concat_ws(', ', array_sort(missing_brokers)), '') AS caus
             THEN concat(', ', writes, ' more without a response or timed out (',
                         concat_ws(', ', array_sort(w.partitions)), ')')
             ELSE '' END AS more,
+       CASE WHEN v.topic IS NOT NULL AND last_ns - first_ns < 5000000000 THEN 'info' ELSE 'critical' END AS severity,
+       CASE WHEN v.topic IS NOT NULL THEN '; since then they accept' ELSE '' END AS since,
        (last_ns - first_ns) / 1e9 AS seconds, first_ns, last_ns, missing, told_by, missing_brokers,
        refused AS weight, broker, coalesce(unwaited, 0) AS unwaited, coalesce(of_others, 0) AS of_others,
        CASE WHEN coalesce(unwaited, 0) + coalesce(of_others, 0) = 0 THEN 'the producer: the broker lacks replicas'
@@ -140,9 +165,14 @@ SELECT t.topic, nullif(concat_ws(', ', array_sort(missing_brokers)), '') AS caus
        CASE WHEN missing IS NULL THEN 'unknown (Metadata is older, no follower in the capture stops)'
             ELSE concat('broker ', concat_ws(', ', array_sort(missing_brokers)), ', by ',
                         concat_ws(' and ', array_sort(told_by))) END AS not_in_sync,
-       CASE WHEN missing IS NULL
+       CASE WHEN v.topic IS NOT NULL AND last_ns - first_ns < 5000000000
+            THEN 'nothing, if brokers started just then: retries were accepted; else find out why the ISR shrank'
+            WHEN missing IS NULL
             THEN 'kafka-topics.sh --describe --topic {topic:word} names the replicas that are not in the ISR: bring '
                  'their brokers back, or let them catch up; do not lower min.insync.replicas to hide the problem'
+            WHEN d.topic IS NOT NULL
+            THEN 'broker {missing_brokers} came back; give {topic} more replicas than min.insync.replicas '
+                 '(kafka-reassign-partitions.sh), so that its writes go on while one broker restarts'
        END AS advised
 FROM turned t
 JOIN affected h ON t.topic = h.topic
@@ -150,15 +180,24 @@ LEFT JOIN left_waiting w ON t.topic = w.topic
 LEFT JOIN missing_by_topic a ON t.topic = a.topic
 LEFT JOIN named n ON t.topic = n.topic
 LEFT JOIN taken k ON t.topic = k.topic
+LEFT JOIN returned d ON t.topic = d.topic
+LEFT JOIN recovered v ON t.topic = v.topic
 """,
     subject={"topic": "topic", "client": "clients", "broker": "broker", "partition": "partitions"},
     evidence=("refused", "unanswered", "errors", "missing", "told_by", "seconds", "clients", "unwaited", "of_others"),
     text="{topic}: {refused} batches with acks=all to {hit_partitions} refused ({errors}) over {seconds} s to "
-    "{clients}{more}; replicas not in sync: {not_in_sync}",
+    "{clients}{more}; replicas not in sync: {not_in_sync}{since}",
     ruled_out="{not_so}",
     advice="bring broker {missing_brokers} back, or let it catch up; do not lower min.insync.replicas to hide the "
     "problem",
     see="decode pcap {files} --errors={errors}",
     source="min.insync.replicas; kafka.cluster:Partition UnderMinIsr",
-    explains={"errors-again": ("client",), "message-too-large": (), "broker-down": ("broker",), "long-transaction": ()},
+    # Where replicas no longer confirm what a client has read, the broker answers its Fetches at once.
+    explains={
+        "errors-again": ("client",),
+        "message-too-large": (),
+        "broker-down": ("broker",),
+        "long-transaction": (),
+        "busy-fetch": ("topic",),
+    },
 )

@@ -5,6 +5,7 @@ from kcli.rules.sharing import OF_ONE
 from kcli.rules.windows import OF_TIME, busy_windows
 
 # Some clients (franz-go) spin for a moment while a leader moves: half of the seconds have to be busy, near to the mean.
+# A broker also answers at once where a client has read up to an end that replicas no longer confirm (KIP-966).
 # Clients with less than 30 requests a second, which are most, are left out first: medians are expensive.
 RULE = Rule(
     finding="busy-fetch",
@@ -69,25 +70,34 @@ emptied AS (
     ) AS by_second
   ) AS seconds
   GROUP BY client_id
+),
+read_topics AS (
+  SELECT client_id, array_agg(DISTINCT topic) AS topics
+  FROM fetched
+  WHERE client_id IN (SELECT client_id FROM of_one) AND topic IS NOT NULL
+  GROUP BY client_id
 )
 SELECT a.client_id, groups, fetches, fetches / seconds AS per_second, a.empty, max_wait_ms, median_ms, min_bytes,
        seconds, {OF_TIME}, first_ns, last_ns, failed, fetches AS weight,
        CASE WHEN min_bytes = 0 THEN 'set fetch.min.bytes to 1 or more: with 0 the broker answers at once'
             WHEN max_wait_ms > 50
               THEN 'find out why the broker answers at once, although it may wait: kcli decode shows the Fetches'
-            END AS advised
+            END AS advised,
+       CASE WHEN min_bytes > 0 AND max_wait_ms > 50 THEN topics END AS topics,
+       CASE WHEN min_bytes > 0 AND max_wait_ms > 50 THEN NULL ELSE 'under-min-isr' END AS stands
 FROM by_client a
 JOIN of_one o ON a.client_id = o.client_id
 JOIN emptied e ON a.client_id = e.client_id
 JOIN often t ON a.client_id = t.client_id
 LEFT JOIN client_groups g ON a.client_id = g.client_id
+LEFT JOIN read_topics r ON a.client_id = r.client_id
 WHERE of_one / seconds >= CASE WHEN max_wait_ms <= 20 THEN 30 ELSE 60 END
   AND (max_wait_ms <= 50 OR median_ms < 0.2 * max_wait_ms)
   AND a.empty >= 0.8 * fetches AND busy_seconds >= 0.5 * seconds
   AND (seconds >= 5 OR seconds >= 0.8 * all_seconds)
 """,
     subject={"client": "client_id", "group": "groups"},
-    evidence=("fetches", "per_second", "empty", "max_wait_ms", "min_bytes", "median_ms", "seconds"),
+    evidence=("fetches", "per_second", "empty", "max_wait_ms", "min_bytes", "median_ms", "seconds", "topics"),
     text="{client_id}: {per_second} Fetches a second over {seconds} s{of_time}, {empty} of {fetches} responses empty; "
     "it lets the broker wait {max_wait_ms} ms",
     ruled_out="errors: {failed} of {fetches} Fetches have one; replication",
