@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fsdecode
@@ -110,14 +111,14 @@ def diagnose_into(
     moved: Callable[[int], None] = lambda count: None,
 ) -> Diagnosis:
     """Diagnose captures as `diagnose` does, and leave their facts in the store, which has to be empty."""
-    source, damage = read_facts(captures.paths, store, moved, captures.options)
+    time, damage = read_time(captures.paths, store, moved, captures.options)
     if captures.decoder is not None:
         from kcli.diagnose.payload_facts import PayloadFacts
 
         for row in PayloadFacts(captures.paths, captures.decoder, captures.options).rows():
             store.put("unread_payloads", row)
         store.flush()
-    return concluded(store, captures, scope, damage, source.capture.time)
+    return concluded(store, captures, scope, damage, time)
 
 
 def diagnose_together(
@@ -130,8 +131,8 @@ def diagnose_together(
     """Diagnose several captures, each in its own store, and share their topic names."""
     read = []
     for paths, store in zip(captures, stores, strict=True):
-        source, damage = read_facts(paths, store, moved, options)
-        read.append((damage, source.capture.time))
+        time, damage = read_time(paths, store, moved, options)
+        read.append((damage, time))
     share_topic_names(stores)
     return [
         concluded(store, Captures(paths, options), scope, damage, time)
@@ -175,6 +176,20 @@ def read_facts(
         store.unjoined = source.engine.unjoined
         store.flush()
     return source, nothing_in(source.capture)
+
+
+def read_time(
+    paths: Sequence[str], store: FactStore, moved: Callable[[int], None], options: Mapping[str, Any]
+) -> tuple[CapturedTime, InputError | None]:
+    """Fill the store as `read_facts` does, and return the captured time in place of the source, whose memory is freed:
+    it has the ends of every connection.
+    """
+    source, damage = read_facts(paths, store, moved, options)
+    time = source.capture.time
+    del source
+    if store.files:  # a large capture
+        gc.collect()
+    return time, damage
 
 
 def judge(
