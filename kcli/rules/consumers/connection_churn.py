@@ -49,7 +49,9 @@ names AS (
   GROUP BY client_id
 ),
 works AS (
-  SELECT DISTINCT e.client_id FROM each e JOIN calls c ON e.own_id = c.client_id WHERE api IN {WORK}
+  SELECT DISTINCT e.client_id
+  FROM (SELECT DISTINCT client_id, own_id FROM each) AS e
+  JOIN (SELECT DISTINCT client_id FROM calls WHERE api IN {WORK}) AS c ON e.own_id = c.client_id
 ),
 windows AS ({busy_windows("each", 1, every=5)}),
 summed AS (
