@@ -10,7 +10,7 @@ import pyarrow
 
 from kcli.core.columns.numbers import TextNumbers, put_numbers
 from kcli.rules.rule_tables import LARGEST
-from kcli.tables.arrays import integers, nulls_at, numbered, rows_at, strings, texts
+from kcli.tables.arrays import batch_of_columns, integers, nulls_at, numbered, rows_at, strings, texts
 from kcli.tables.definition import Column, schema_of
 from kcli.tables.parquet import is_text
 
@@ -49,7 +49,7 @@ class Numbers:
 
     def table(self) -> Any:
         """Return all numbers, including 0, with their texts, as a table of WORD."""
-        batches, first = [pyarrow.record_batch([[0], [""]], schema_of(WORD))], 1
+        batches, first = [batch_of_columns(([0], [""]), schema_of(WORD))], 1
         while first <= self.size:
             last = self.known.last_within(first, MOST_BYTES)
             words = strings(self.known.texts(first, last))
