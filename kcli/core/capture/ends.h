@@ -7,6 +7,7 @@
 #include "bytes.h"
 #include "json_text.h"
 #include "layers.h"
+#include "place.h"
 
 /* Two ends in a fixed order, so that both directions have the same key. */
 typedef struct {
@@ -38,10 +39,16 @@ static inline char *kc_put_end(char *p, const kc_ends *e, int d) {
     return kc_u64(p, e->port[d]);
 }
 
+/* The same in all processes, which share the connections of a capture by it. */
 static inline uint64_t kc_hash_ends(const kc_ends *e) {
     uint64_t h = e->address[0][1] * 0x9e3779b97f4a7c15ULL ^ e->address[0][0];
     h = kc_mix(h ^ e->address[1][1]) ^ e->address[1][0];
     return kc_mix(h + ((uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version));
+}
+
+static inline uint64_t kc_place_ends(const kc_ends *e) {
+    uint64_t place = kc_place(kc_place(e->address[0][0], e->address[0][1]) ^ e->address[1][0], e->address[1][1]);
+    return kc_place(place, (uint64_t)e->port[0] << 32 | (uint64_t)e->port[1] << 16 | e->version);
 }
 
 #endif

@@ -107,7 +107,7 @@ cdef class Flows:
         cdef Flow* flow = self.recent
         cdef uint64_t hash
         if flow == NULL or memcmp(&flow.ends, &s.ends, sizeof(Ends)) != 0:
-            hash = hash_ends(&s.ends)
+            hash = place_ends(&s.ends)
             flow = self.slots[hash & (self.slot_count - 1)]
             while flow != NULL and not is_between(flow, hash, s):
                 flow = flow.chain

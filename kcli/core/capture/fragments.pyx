@@ -20,7 +20,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcli.core.capture.packets cimport KC_FRAGMENT, KC_MORE, KC_NOT_TCP, be16, dissect, hash_ends
+from kcli.core.capture.packets cimport KC_FRAGMENT, KC_MORE, KC_NOT_TCP, be16, dissect, place_ends
 
 cdef enum:
     SLOTS = 1 << 12
@@ -65,7 +65,7 @@ cdef class Fragments:
 
     cdef bint add(self, Packet* packet, Segment* s) except -1:
         """Add a fragment; return whether it completed its datagram."""
-        cdef uint64_t hash = (hash_ends(&s.ends) ^ s.path) + s.seq * <uint64_t>0x9E3779B97F4A7C15
+        cdef uint64_t hash = (place_ends(&s.ends) ^ s.path) + s.seq * <uint64_t>0x9E3779B97F4A7C15
         cdef Datagram* d = self.find(packet.ts, hash, s)
         if d != NULL and d.queue == &self.settled:
             if not d.whole:

@@ -44,6 +44,7 @@ cdef extern from "packets.h" nogil:
 
     int dissect "kc_dissect"(const Packet* packet, Segment* segment)
     uint64_t hash_ends "kc_hash_ends"(const Ends* ends)
+    uint64_t place_ends "kc_place_ends"(const Ends* ends)
     char* put_end "kc_put_end"(char* p, const Ends* ends, int d)
     uint16_t be16 "kc_be16"(const uint8_t* p)
     uint32_t be32 "kc_be32"(const uint8_t* p)

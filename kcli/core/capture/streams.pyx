@@ -29,7 +29,7 @@ import os
 from operator import itemgetter
 
 from kcli.core.capture.line_order cimport OVERDUE, RECEIVED, SILENT, place
-from kcli.core.capture.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, hash_ends
+from kcli.core.capture.packets cimport KC_ACK, KC_FIN, KC_RST, KC_SYN, Ends, Segment, place_ends
 
 cdef enum:
     START_PACKETS = 12           # searched for the first byte of a connection that began before the capture

@@ -38,7 +38,7 @@ cdef int restore_flow(Streams streams, tuple dumped) except -1:
         raise ValueError("no connection of this machine's core")
     memcpy(&s.ends, PyBytes_AS_STRING(ends), sizeof(Ends))
     s.path, s.sender = 0, 0                   # other connections may have the same ends; the next packets decide
-    flow = streams.flows.add(&s, hash_ends(&s.ends))
+    flow = streams.flows.add(&s, place_ends(&s.ends))
     flow.client, flow.last, flow.reset = client, last, reset
     streams.reassembly.restore(flow, sides, state)
     flow.syn, flow.round_trip, flow.side[0].retransmitted, flow.side[1].retransmitted = handshake[:4]

@@ -12,7 +12,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
 from kcli.core.capture.packets cimport (
-    KC_ACK, KC_END_ROOM, KC_DSACK, KC_FIN, KC_RST, KC_SACK, KC_SYN, Ends, Segment, hash_ends, put_end,
+    KC_ACK, KC_END_ROOM, KC_DSACK, KC_FIN, KC_RST, KC_SACK, KC_SYN, Ends, Segment, place_ends, put_end,
 )
 from kcli.core.codec.interner cimport Texts, text_number, texts_free
 from kcli.core.codec.messages cimport Out, out_free, out_put, put_uint
@@ -129,7 +129,7 @@ cdef class TcpFacts:
         cdef uint64_t hash
         if talk != NULL and talk.twin == twin and memcmp(&talk.ends, &s.ends, sizeof(Ends)) == 0:
             return talk
-        hash = hash_ends(&s.ends)
+        hash = place_ends(&s.ends)
         talk = self.slots[hash & (self.slot_count - 1)]
         while (
             talk != NULL

@@ -3,6 +3,9 @@
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
+cdef extern from "place.h" nogil:
+    uint64_t place "kc_place"(uint64_t a, uint64_t b)
+
 __all__ = ["HashSet"]
 
 
@@ -56,7 +59,7 @@ cdef class HashSet:
 
 cdef bint put(uint64_t* slots, size_t capacity, uint64_t key) noexcept nogil:
     """Put a key into a table with room; return False if it is there already."""
-    cdef size_t at = (key ^ (key >> 32)) * <uint64_t>0x9E3779B97F4A7C15 & (capacity - 1)
+    cdef size_t at = place(key, 0) & (capacity - 1)
     while slots[at]:
         if slots[at] == key:
             return False

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "place.h"
+
 static inline uint64_t kc_mix_two(uint64_t a, uint64_t b) {
     a ^= b * 0x9E3779B97F4A7C15ull;
     a = (a ^ (a >> 32)) * 0xD6E8FEB86659FD93ull;
@@ -19,14 +21,14 @@ typedef struct { kc_slot *slots; size_t mask, used; } kc_map;
 
 static inline uint64_t kc_map_find(const kc_map *map, uint64_t a, uint64_t b) {
     if (!map->slots) return 0;
-    for (size_t at = kc_mix_two(a, b) & map->mask; map->slots[at].value; at = (at + 1) & map->mask)
+    for (size_t at = kc_place(a, b) & map->mask; map->slots[at].value; at = (at + 1) & map->mask)
         if (map->slots[at].a == a && map->slots[at].b == b) return map->slots[at].value;
     return 0;
 }
 
 /* Prefetch the memory that a search will read. */
 static inline void kc_map_ahead(const kc_map *map, uint64_t a, uint64_t b) {
-    if (map->slots) __builtin_prefetch(&map->slots[kc_mix_two(a, b) & map->mask]);
+    if (map->slots) __builtin_prefetch(&map->slots[kc_place(a, b) & map->mask]);
 }
 
 static inline void kc_ahead(const void *p, size_t size) {
@@ -39,7 +41,7 @@ static int kc_map_grow_to(kc_map *map, size_t size) {
     for (size_t i = 0; map->slots && i <= map->mask; i++) {
         kc_slot slot = map->slots[i];
         if (!slot.value) continue;
-        size_t at = kc_mix_two(slot.a, slot.b) & grown.mask;
+        size_t at = kc_place(slot.a, slot.b) & grown.mask;
         while (grown.slots[at].value) at = (at + 1) & grown.mask;
         grown.slots[at] = slot;
     }
@@ -59,7 +61,7 @@ static int kc_map_reserve(kc_map *map, size_t count) {
 
 static int kc_map_put(kc_map *map, uint64_t a, uint64_t b, uint64_t value) {
     if ((!map->slots || map->used * 4 > map->mask * 3) && kc_map_grow(map)) return -1;
-    size_t at = kc_mix_two(a, b) & map->mask;
+    size_t at = kc_place(a, b) & map->mask;
     while (map->slots[at].value && !(map->slots[at].a == a && map->slots[at].b == b)) at = (at + 1) & map->mask;
     map->used += !map->slots[at].value;
     map->slots[at] = (kc_slot){a, b, value};
@@ -68,13 +70,13 @@ static int kc_map_put(kc_map *map, uint64_t a, uint64_t b, uint64_t value) {
 
 static void kc_map_drop(kc_map *map, uint64_t a, uint64_t b) {
     if (!map->slots) return;
-    size_t at = kc_mix_two(a, b) & map->mask;
+    size_t at = kc_place(a, b) & map->mask;
     while (map->slots[at].value && !(map->slots[at].a == a && map->slots[at].b == b)) at = (at + 1) & map->mask;
     if (!map->slots[at].value) return;
     map->used--;
-    /* Later entries move up, unless that would put them before the place of their hash. */
+    /* Later entries move up, unless that would put them before their place. */
     for (size_t next = (at + 1) & map->mask; map->slots[next].value; next = (next + 1) & map->mask) {
-        size_t home = kc_mix_two(map->slots[next].a, map->slots[next].b) & map->mask;
+        size_t home = kc_place(map->slots[next].a, map->slots[next].b) & map->mask;
         if (((next - home) & map->mask) >= ((next - at) & map->mask)) {
             map->slots[at] = map->slots[next];
             at = next;
@@ -100,13 +102,13 @@ static inline uint64_t kc_hash(const uint8_t *data, size_t size) {
         hash = kc_mix_two(hash, word);
     }
     word = 0;
-    memcpy(&word, data, size);
+    if (size) memcpy(&word, data, size);
     return kc_mix_two(hash, word);
 }
 
-/* Texts by number from 1 on; `kind` distinguishes texts with the same bytes. `ends`: their first and last 8 bytes,
- * which are a whole topic id. */
-typedef struct { uint64_t ends[2]; uint8_t *data; size_t size; uint64_t hash; int kind; } kc_text;
+/* Texts by number from 1 on; `kind` distinguishes texts with the same bytes. `ends`: their first and last 8 bytes, which
+ * are a whole topic id. `hash`: the same in all processes. */
+typedef struct { uint64_t ends[2]; uint8_t *data; size_t size; uint64_t hash, place; int kind; } kc_text;
 typedef struct { kc_text *texts; uint32_t *table; size_t count, room, mask; } kc_texts;
 
 static inline void kc_text_ends(uint64_t ends[2], const uint8_t *data, size_t size) {
@@ -120,12 +122,16 @@ static inline uint64_t kc_text_hash(const uint64_t ends[2], const uint8_t *data,
     return kc_mix_two(kc_hash(data, size), (uint64_t)kind);
 }
 
+static inline uint64_t kc_text_place(const uint64_t ends[2], const uint8_t *data, size_t size, int kind) {
+    if (size <= 16) return kc_place(ends[0] + (uint64_t)kind, ends[1] + size);
+    return kc_place(kc_place_of(data, size), (uint64_t)kind);
+}
+
 static inline uint32_t kc_text_find(const kc_texts *t, const uint8_t *data, size_t size, int kind) {
     uint64_t ends[2];
     if (!t->table) return 0;
     kc_text_ends(ends, data, size);
-    uint64_t hash = kc_text_hash(ends, data, size, kind);
-    for (size_t at = hash & t->mask; t->table[at]; at = (at + 1) & t->mask) {
+    for (size_t at = kc_text_place(ends, data, size, kind) & t->mask; t->table[at]; at = (at + 1) & t->mask) {
         const kc_text *text = &t->texts[t->table[at] - 1];
         if (text->ends[0] != ends[0] || text->ends[1] != ends[1] || text->size != size || text->kind != kind) continue;
         if (size <= 16 || !memcmp(text->data, data, size)) return t->table[at];
@@ -141,7 +147,7 @@ static int kc_texts_grow(kc_texts *t) {
     uint32_t *table = calloc(mask + 1, sizeof *table);
     if (!table) return -1;
     for (size_t i = 0; i < t->count; i++) {
-        size_t at = texts[i].hash & mask;
+        size_t at = texts[i].place & mask;
         while (table[at]) at = (at + 1) & mask;
         table[at] = (uint32_t)i + 1;
     }
@@ -160,10 +166,10 @@ static uint32_t kc_text_number(kc_texts *t, const uint8_t *data, size_t size, in
     memcpy(copy, data, size);
     uint64_t ends[2];
     kc_text_ends(ends, data, size);
-    uint64_t hash = kc_text_hash(ends, data, size, kind);
-    size_t at = hash & t->mask;
+    uint64_t place = kc_text_place(ends, data, size, kind);
+    size_t at = place & t->mask;
     while (t->table[at]) at = (at + 1) & t->mask;
-    t->texts[t->count] = (kc_text){{ends[0], ends[1]}, copy, size, hash, kind};
+    t->texts[t->count] = (kc_text){{ends[0], ends[1]}, copy, size, kc_text_hash(ends, data, size, kind), place, kind};
     t->table[at] = (uint32_t)++t->count;
     return (uint32_t)t->count;
 }

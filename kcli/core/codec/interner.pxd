@@ -26,3 +26,4 @@ cdef extern from "interner.h" nogil:
     uint32_t text_number "kc_text_number"(Texts* texts, const uint8_t* data, size_t size, int kind)
     void texts_free "kc_texts_free"(Texts* texts)
     uint64_t hash_of "kc_hash"(const uint8_t* data, size_t size)
+    uint64_t text_place "kc_place_of"(const uint8_t* data, size_t size)

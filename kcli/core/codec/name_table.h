@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "place.h"
+
 typedef struct {
     uint8_t id[16];
     char *text;
@@ -27,7 +29,7 @@ static inline kc_name *kc_name_slot(kc_names *names, const uint8_t *id) {
     uint64_t a, b;
     memcpy(&a, id, 8);
     memcpy(&b, id + 8, 8);
-    size_t at = (size_t)((a ^ b) * 0x9e3779b97f4a7c15ULL >> 20);
+    size_t at = kc_place(a, b);
     for (;; at++) {
         kc_name *slot = &names->slots[at & (names->capacity - 1)];
         if (!slot->text || memcmp(slot->id, id, 16) == 0) return slot;

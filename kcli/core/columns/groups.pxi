@@ -35,6 +35,19 @@ cdef struct Group:
     uint64_t* octaves[OCTAVES]
 
 
+cdef list in_order(Map* map):
+    """Return the entries of a map, in order: (a, b, value)."""
+    cdef size_t i
+    cdef Slot* slot
+    cdef list made = []
+    for i in range(map.mask + 1 if map.slots != NULL else 0):
+        slot = &map.slots[i]
+        if slot.value:
+            made.append((slot.a, slot.b, slot.value))
+    made.sort()
+    return made
+
+
 cdef class Groups:
     """Group 0 has everything beyond the bounds. link: the exchange's connection; NULL: connections are not counted.
 
@@ -182,18 +195,14 @@ cdef class Groups:
 
     cdef dict links_by_group(self):
         """Return {group: [connections]}; None if there were more than the bounds allow."""
-        cdef size_t i
-        cdef Slot* slot
         cdef Text* text
+        cdef size_t number
         if self.unlinked:
             return None
         made = {}
-        if self.linked.slots != NULL:
-            for i in range(self.linked.mask + 1):
-                slot = &self.linked.slots[i]
-                if slot.value:
-                    text = &self.links.texts[slot.b - 1]
-                    made.setdefault(slot.a, []).append((<const char*>text.data)[: text.size].decode("utf-8", "replace"))
+        for group, number, _ in in_order(&self.linked):
+            text = &self.links.texts[number - 1]
+            made.setdefault(group, []).append((<const char*>text.data)[: text.size].decode("utf-8", "replace"))
         return made
 
     cdef tuple figures(self, size_t number):
@@ -214,14 +223,7 @@ cdef class Groups:
 
     cdef dict codes_by_group(self):
         """Return {group: {code: exchanges}}; code None stands for those beyond MOST_CODES."""
-        cdef size_t i
-        cdef Slot* slot
         made = {}
-        if self.failing.slots != NULL:
-            for i in range(self.failing.mask + 1):
-                slot = &self.failing.slots[i]
-                if slot.value:
-                    made.setdefault(
-                        slot.a, {}
-                    )[None if slot.b == OTHER_CODE else <int64_t>slot.b - (1 << 16)] = slot.value
+        for group, code, count in in_order(&self.failing):
+            made.setdefault(group, {})[None if code == OTHER_CODE else code - (1 << 16)] = count
         return made

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy
 
-from kcli.core.codec.interner cimport hash_of
+from kcli.core.codec.interner cimport text_place
 
 ctypedef fused Number:
     uint16_t
@@ -74,7 +74,7 @@ cdef class TextNumbers:
         cdef uint64_t start
         if self.count * 3 >= self.mask * 2:
             self.widen()
-        at = hash_of(text, size) & self.mask
+        at = text_place(text, size) & self.mask
         while self.slots[at]:
             found = self.slots[at]
             start = self.ends[found - 1]
@@ -118,7 +118,7 @@ cdef class TextNumbers:
         if slots == NULL:
             raise MemoryError
         for i in range(1, self.count + 1):
-            at = hash_of(self.data + self.ends[i - 1], self.ends[i] - self.ends[i - 1]) & mask
+            at = text_place(self.data + self.ends[i - 1], self.ends[i] - self.ends[i - 1]) & mask
             while slots[at]:
                 at = (at + 1) & mask
             slots[at] = <uint32_t>i

@@ -58,6 +58,7 @@ cdef class Counts:
                     slot = &self.by_number.slots[at]
                     if slot.value:
                         self.by_key[self.kernel.key(slot.a)] = <object><void*>slot.value
+            self.by_key = dict(sorted(self.by_key.items()))   # places of slots differ from process to process
         return self.by_key
 
     @property
