@@ -106,8 +106,8 @@ static inline uint64_t kc_hash(const uint8_t *data, size_t size) {
     return kc_mix_two(hash, word);
 }
 
-/* Texts by number from 1 on; `kind` distinguishes texts with the same bytes. `ends`: their first and last 8 bytes, which
- * are a whole topic id. `hash`: the same in all processes. */
+/* Texts by number from 1 on; `kind` distinguishes texts with the same bytes. `ends`: their first and last 8 bytes,
+ * which are a whole topic id. `hash`: the same in all processes. */
 typedef struct { uint64_t ends[2]; uint8_t *data; size_t size; uint64_t hash, place; int kind; } kc_text;
 typedef struct { kc_text *texts; uint32_t *table; size_t count, room, mask; } kc_texts;
 
