@@ -78,7 +78,7 @@ cdef class TextNumbers:
         while self.slots[at]:
             found = self.slots[at]
             start = self.ends[found - 1]
-            if self.ends[found] - start == size and not memcmp(self.data + start, text, size):
+            if self.ends[found] - start == size and (not size or not memcmp(self.data + start, text, size)):
                 return found
             at = (at + 1) & self.mask
         if self.count + 1 >= 1 << 32:
