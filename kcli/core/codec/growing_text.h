@@ -46,7 +46,7 @@ KC_ALWAYS int kc_reserve(kc_out *out, size_t extra) {
 
 KC_ALWAYS int kc_append(kc_out *out, const void *bytes, size_t n) {
     if (kc_reserve(out, n)) return KC_MEMORY;
-    memcpy(out->data + out->size, bytes, n);
+    if (n) memcpy(out->data + out->size, bytes, n);
     out->size += n;
     return KC_OK;
 }

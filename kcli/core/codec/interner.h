@@ -95,16 +95,7 @@ static inline void kc_map_free(kc_map *map) {
     memset(map, 0, sizeof *map);
 }
 
-static inline uint64_t kc_hash(const uint8_t *data, size_t size) {
-    uint64_t hash = size, word;
-    for (; size >= 8; size -= 8, data += 8) {
-        memcpy(&word, data, 8);
-        hash = kc_mix_two(hash, word);
-    }
-    word = 0;
-    if (size) memcpy(&word, data, size);
-    return kc_mix_two(hash, word);
-}
+static inline uint64_t kc_hash(const uint8_t *data, size_t size) { return kc_mix_words(kc_mix_two, data, size); }
 
 /* Texts by number from 1 on; `kind` distinguishes texts with the same bytes. `ends`: their first and last 8 bytes,
  * which are a whole topic id. `hash`: the same in all processes. */

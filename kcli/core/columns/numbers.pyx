@@ -20,7 +20,7 @@ cdef class TextNumbers:
 
     cdef uint8_t* data  # all texts
     cdef uint64_t* ends  # in `data`: of each text, after a 0
-    cdef uint32_t* slots  # numbers by hash, with open addressing; at most two thirds are used
+    cdef uint32_t* slots  # numbers by place, with open addressing; at most two thirds are used
     cdef uint64_t size, room
     cdef size_t ends_room, mask
     cdef readonly size_t count

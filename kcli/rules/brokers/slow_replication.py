@@ -9,9 +9,8 @@ from kcli.rules.rule import CRITICAL, Rule
 # client asks behind them. A broker answers the requests of a connection in order, so only the time since the previous
 # answer counts. The follower to blame has its Fetch answered and does not send the next one during the wait; its pauses
 # have to make up much of the waits at brokers that it follows: else all followers are slow alike, as on a machine that
-# is too busy. Its own late
-# answers, as the leader of other partitions, are left out of the comparison. Metadata tells which server it is, if
-# that address is in the capture; otherwise it is the one to which it sends no Fetch.
+# is too busy. Its own late answers, as the leader of other partitions, are left out of the comparison. Metadata tells
+# which server it is, if that address is in the capture; otherwise it is the one to which it sends no Fetch.
 RULE = Rule(
     finding="slow-replication",
     title="acks=all that waits for a slow follower",
